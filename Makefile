@@ -1,0 +1,77 @@
+# Vireo. `make help` lists the targets.
+
+CC ?= gcc
+OBJCOPY ?= objcopy
+BUILD := build
+LWIP_DIR ?= $(BUILD)/lwip
+
+# ---- sources ---------------------------------------------------------------
+
+# Compiled unchanged into the kernel and into a Linux process.
+DRIVER_SRCS := $(wildcard drivers/pci/*.c drivers/virtio/*.c drivers/vnet/*.c)
+NET_SRCS := $(wildcard net/*.c net/port/*.c net/apps/*.c)
+CORE_SRCS := $(DRIVER_SRCS) $(NET_SRCS)
+LWIP_SRCS := $(wildcard $(LWIP_DIR)/src/core/*.c \
+	$(LWIP_DIR)/src/core/ipv4/*.c $(LWIP_DIR)/src/core/ipv6/*.c) \
+	$(LWIP_DIR)/src/netif/ethernet.c
+KERNEL_SRCS := $(wildcard kernel/*.c)
+KERNEL_ASM := $(wildcard boot/*.S kernel/*.S)
+
+# ---- flags -----------------------------------------------------------------
+
+INCLUDES := -Iinclude -Idrivers -Inet -Inet/port
+LWIP_INCLUDES := -isystem $(LWIP_DIR)/src/include
+WARN := -Wall -Wextra -Wmissing-prototypes -Wshadow -Werror
+# lwIP is not ours to clean up.
+LWIP_WARN := -w
+CSTD := -std=c11
+
+# The full barrier must be an mfence: an emulator that runs one processor may
+# turn a locked instruction into a plain one.
+MFENCE := $(shell $(CC) -mtune-ctrl=^avoid_mfence -E -x c /dev/null \
+	>/dev/null 2>&1 && echo -mtune-ctrl=^avoid_mfence)
+
+KERNEL_CFLAGS := $(CSTD) -O2 -g -ffreestanding -fno-pic -fno-pie \
+	-mcmodel=small -mno-red-zone -mgeneral-regs-only $(MFENCE) \
+	-fno-omit-frame-pointer -fno-stack-protector -fcf-protection=none \
+	-fno-asynchronous-unwind-tables -fno-strict-aliasing \
+	-U_FORTIFY_SOURCE -ffunction-sections -fdata-sections -MMD -MP
+KERNEL_LDFLAGS := -nostdlib -static -no-pie -Wl,--build-id=none \
+	-Wl,-z,max-page-size=4096 -Wl,-z,noexecstack -Wl,--gc-sections
+
+HOST_CFLAGS := $(CSTD) -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer \
+	-fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	-U_FORTIFY_SOURCE -MMD -MP
+HOST_LDFLAGS := -fsanitize=address,undefined -pthread
+
+# ---- kernel image ----------------------------------------------------------
+
+KOBJ := $(BUILD)/kernel-obj
+KERNEL_OBJS := $(patsubst %.c,$(KOBJ)/%.o,$(KERNEL_SRCS) $(CORE_SRCS)) \
+	$(patsubst %.S,$(KOBJ)/%.o,$(KERNEL_ASM)) \
+	$(patsubst $(LWIP_DIR)/%.c,$(KOBJ)/lwip/%.o,$(LWIP_SRCS))
+
+kernel: $(BUILD)/vireo32.elf $(BUILD)/vireo.elf ## build the kernel image
+
+# For -kernel: multiboot 1 wants an ELF32 container.
+$(BUILD)/vireo32.elf: $(BUILD)/vireo.elf
+	$(OBJCOPY) -O elf32-i386 $< $@
+
+$(BUILD)/vireo.elf: $(KERNEL_OBJS) linker.ld
+	$(CC) $(KERNEL_LDFLAGS) -T linker.ld -o $@ $(KERNEL_OBJS)
+
+$(KOBJ)/lwip/%.o: $(LWIP_DIR)/%.c
+	@mkdir -p $(@D)
+	$(CC) $(KERNEL_CFLAGS) $(LWIP_WARN) $(INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
+
+$(KOBJ)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(KERNEL_CFLAGS) $(WARN) $(INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
+
+$(KOBJ)/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(KERNEL_CFLAGS) $(INCLUDES) -c -o $@ $<
+
+-include $(KERNEL_OBJS:.o=.d)
+
+.PHONY: kernel

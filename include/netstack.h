@@ -1,0 +1,49 @@
+/*
+ * The network stack as the main loop sees it: lwIP, its interfaces and the
+ * servers on top. Implemented by net/stack.c. One context, no locks.
+ */
+#ifndef NETSTACK_H
+#define NETSTACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vnet.h"
+
+/* How an interface gets its addresses. IPv6 link-local always comes up. */
+struct netstack_ifconfig {
+    bool dhcp;      /* ask for addresses; ip, mask, gw are ignored */
+    uint32_t ip;    /* IPv4 in network byte order; 0: none */
+    uint32_t mask;
+    uint32_t gw;    /* 0: none */
+};
+
+/* Parses "dhcp", "A.B.C.D/LEN" into *cfg (gw untouched). V_OK, V_INVAL. */
+int netstack_parse_ip(const char *text, struct netstack_ifconfig *cfg);
+
+/* Parses "A.B.C.D" into *addr, network byte order. V_OK or V_INVAL. */
+int netstack_parse_addr(const char *text, uint32_t *addr);
+
+/* Starts lwIP and the servers. Once. V_OK or V_NOMEM. */
+int netstack_start(void);
+
+/* Makes an interface on top of the driver (and attaches to it). */
+int netstack_add(struct vnet *v, const struct netstack_ifconfig *cfg);
+
+/*
+ * Stops the interface's traffic and gives back every buffer it can, so that
+ * vnet_close can follow. Connections are aborted.
+ */
+void netstack_remove(struct vnet *v);
+
+/*
+ * One step, after vnet_poll: sends what was refused before, runs timers that
+ * are due, lets applications go on. True when an application has more to do
+ * at once. What is to be done later has been asked for by plat_wakeup_at.
+ */
+bool netstack_step(void);
+
+/* Prints counters by calling line() for each: the stack's and the servers'. */
+void netstack_stats(void (*line)(const char *name, uint64_t value));
+
+#endif

@@ -20,7 +20,7 @@ enum verr {
     V_DOWN = -9,        /* the device is stopped, being rebuilt, or gone */
 };
 
-/* The code's name, without "V_", for messages; never NULL. */
+/* The code in words, for messages; never NULL. */
 const char *verr_name(int err);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * Virtio 1.3, section 2.7: the split virtqueue in memory.
  *
- * All fields are little endian. The index and flag words that the other side
- * reads or writes while we run are C11 atomics; everything else is published
- * by them.
+ * All fields are little endian. The words that the device writes, and the
+ * indices and flags that it reads while we run, are C11 atomics; everything
+ * else is published by them.
  */
 #ifndef VIRTIO_SPEC_RING_H
 #define VIRTIO_SPEC_RING_H
@@ -43,8 +43,8 @@ static_assert(sizeof(struct virtq_avail) == 4, "2.7.6");
 #define VIRTQ_USED_F_NO_NOTIFY 1u
 
 struct virtq_used_elem {
-    uint32_t id;
-    uint32_t len;
+    _Atomic uint32_t id; /* atomic so that it is read once */
+    _Atomic uint32_t len;
 };
 static_assert(sizeof(struct virtq_used_elem) == 8, "2.7.8");
 

@@ -9,8 +9,8 @@
  * Typical sequence:
  *
  *     while (virtq_room(vq) >= n && have_work)
- *         virtq_add(vq, segs, out, in, cookie);     nothing visible yet
- *     if (virtq_publish(vq))                        visible to the device
+ *         virtq_add(vq, segs, out, in, cookie);     the device's from here on
+ *     if (virtq_publish(vq))                        surely visible to it now
  *         ops->notify(dev, index);                  one doorbell
  *     ...
  *     while ((cookie = virtq_get(vq, &len)) != NULL)
@@ -80,10 +80,12 @@ struct virtq {
     uint16_t free_head;
     uint16_t free_count;
     uint16_t avail_idx; /* next slot to fill */
-    uint16_t published; /* avail.idx as the device sees it */
+    uint16_t visible;   /* avail.idx as the device sees it */
+    uint16_t kicked;    /* avail.idx at the last decision to notify */
     uint16_t used_idx;  /* next used slot to look at */
     uint16_t used_seen; /* used.idx when last read and checked */
     uint16_t in_flight; /* chains added and not yet got back */
+    uint16_t drained;   /* next descriptor for virtq_drain to look at */
     uint8_t fault;      /* enum virtq_fault; not 0: the ring is broken */
 };
 
@@ -101,6 +103,10 @@ size_t virtq_mem_size(uint16_t n);
 int virtq_init(struct virtq *vq, uint16_t index, uint16_t n, void *mem,
                uint64_t mem_dma, struct virtq_shadow *shadow, bool event_idx);
 
+/* The storage given to virtq_init, for whoever has to free it. */
+void *virtq_mem(const struct virtq *vq);
+struct virtq_shadow *virtq_shadow(const struct virtq *vq);
+
 /* What the transport tells the device. */
 uint16_t virtq_size(const struct virtq *vq);
 uint16_t virtq_index(const struct virtq *vq);
@@ -116,8 +122,9 @@ uint16_t virtq_in_flight(const struct virtq *vq);
 
 /*
  * Adds one chain: first `out` segments that the device reads, then `in`
- * segments that it writes. The memory belongs to the device from
- * virtq_publish until virtq_get hands the cookie back.
+ * segments that it writes. The memory belongs to the device until virtq_get
+ * hands the cookie back; the device sees the chain after virtq_publish at the
+ * latest (virtq_get makes it visible, too).
  *
  * cookie  not NULL
  * Returns V_OK; V_FULL when the segments do not fit; V_INVAL for an empty

@@ -1,0 +1,16 @@
+/*
+ * The table of servers: one line each.
+ */
+#include "apps/apps.h"
+
+extern const struct app echo_app;
+extern const struct app discard_app;
+extern const struct app chargen_app;
+
+const struct app *const apps[] = {
+    &echo_app,
+    &discard_app,
+    &chargen_app,
+};
+
+const unsigned app_count = sizeof(apps) / sizeof(apps[0]);

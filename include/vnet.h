@@ -81,9 +81,11 @@ struct vnet_client {
 
 /* Settings; zero means the default throughout. */
 struct vnet_config {
-    uint16_t rx_ring;     /* descriptors, rounded down to a power of two; 256 */
+    uint16_t rx_ring;     /* descriptors, rounded down to a power of two, at
+                             most 8192; 256 */
     uint16_t tx_ring;     /* same */
-    uint32_t rx_bufs_max; /* receive buffers at most, posted and held; 2048 */
+    uint32_t rx_bufs_max; /* receive buffers at most, posted and held, up to
+                             32768, at least twice the ring; 2048 */
     uint64_t refuse;      /* feature bits that must not be accepted */
 };
 
@@ -137,6 +139,9 @@ void vnet_attach(struct vnet *v, const struct vnet_client *client, void *arg);
  * Resets the device, calls tx_done for every frame still on the way, frees
  * everything. Receive buffers that the user still holds must have been
  * returned before: V_INVAL, and nothing happens, when some are missing.
+ * V_TIMEOUT or V_NODEV when the device did not finish the reset: then all
+ * memory is still its own, and the call may be repeated. The transport's
+ * release operation is the caller's to call afterwards.
  */
 int vnet_close(struct vnet *v);
 
@@ -157,7 +162,8 @@ unsigned vnet_poll(struct vnet *v, unsigned budget);
  * 1       the frame was copied and is done; no tx_done will come
  * V_FULL  no room: again after vnet_poll; nothing was taken
  * V_INVAL not a frame that can be sent (length, segments, offload)
- * V_DOWN  the device is being rebuilt or is gone; nothing was taken
+ * V_DOWN  no client is attached, or the device is being rebuilt or gone;
+ *         nothing was taken
  */
 int vnet_send(struct vnet *v, const struct vnet_tx *tx);
 
@@ -203,7 +209,6 @@ bool vnet_irq_pending(const struct vnet *v);
     X(rx_drop_incomplete, "frames dropped: buffers missing or not full")     \
     X(rx_drop_gso, "frames dropped: segmentation not negotiated or odd")     \
     X(rx_drop_csum, "frames dropped: checksum fields outside the frame")     \
-    X(rx_drop_no_client, "frames dropped: nobody to take them")              \
     X(rx_refill_bufs, "receive buffers posted")                              \
     X(rx_refill_nomem, "refills cut short for lack of memory")               \
     X(rx_notify, "receive doorbells")                                        \

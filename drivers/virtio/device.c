@@ -9,6 +9,8 @@
 #include "plat.h"
 #include "verr.h"
 
+/* All ones: nothing answers at the registers any more. */
+#define STATUS_GONE 0xffu
 #define CONFIG_READS_MAX 64 /* until the generation must have settled */
 
 static void add_status(struct virtio_dev *dev, uint8_t bits)
@@ -19,14 +21,19 @@ static void add_status(struct virtio_dev *dev, uint8_t bits)
 int virtio_reset(struct virtio_dev *dev)
 {
     uint64_t deadline = plat_now_ns() + VIRTIO_RESET_MS * UINT64_C(1000000);
+    uint8_t status;
 
     dev->accepted = 0;
     dev->ops->set_status(dev, 0);
-    while (dev->ops->status(dev) != 0) {
+    while ((status = dev->ops->status(dev)) != 0) {
+        if (status == STATUS_GONE) {
+            plat_log(LOG_ERR, "%s: the device is gone", dev->name);
+            return V_NODEV;
+        }
         if (plat_now_ns() > deadline) {
             plat_log(LOG_ERR, "%s: reset did not finish within %u ms, "
                      "status 0x%02x", dev->name, VIRTIO_RESET_MS,
-                     dev->ops->status(dev));
+                     status);
             return V_TIMEOUT;
         }
         plat_relax();

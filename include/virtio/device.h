@@ -99,7 +99,8 @@ static inline bool virtio_offers(const struct virtio_dev *dev, unsigned bit)
 /* How long a device may take to finish a reset. */
 #define VIRTIO_RESET_MS 1000u
 
-/* Step 1: reset, and wait for it (2.4.2). V_OK or V_TIMEOUT. */
+/* Step 1: reset, and wait for it (2.4.2). V_OK, V_TIMEOUT, or V_NODEV when
+ * nothing answers at the registers any more. */
 int virtio_reset(struct virtio_dev *dev);
 
 /* Steps 2 and 3: ACKNOWLEDGE, DRIVER; then reads the features offered. */

@@ -1,0 +1,7 @@
+/* The entry point of a test program; a fuzzer brings its own instead. */
+#include "check.h"
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv);
+}

@@ -195,6 +195,15 @@ static inline bool model_has(const struct model *m, unsigned bit)
     return (m->accepted & VIRTIO_BIT(bit)) != 0;
 }
 
+/* The status bits that the driver sets one after the other. */
+#define NETDEV_ORDER                                                         \
+    (VIRTIO_S_ACKNOWLEDGE | VIRTIO_S_DRIVER | VIRTIO_S_FEATURES_OK |         \
+     VIRTIO_S_DRIVER_OK)
+
+/* An interrupt for a queue, or VIRTIO_IRQ_CONFIG. */
+void netdev_raise(struct model *m, uint16_t q);
+/* The reset is over: everything is the driver's again. */
+void netdev_stop(struct model *m);
 /* Is the device running, and able to reach memory? */
 bool netdev_live(struct model *m);
 /* Publishes and interrupts as the driver wishes. */

@@ -3,77 +3,20 @@
  * interrupts. Virtio 1.3, chapters 2 and 3, and section 5.1.
  *
  * Owns the status and everything that a reset forgets. Frames are in
- * netdev_rx.c and netdev_tx.c, rules about features in netdev_rules.c.
+ * netdev_rx.c and netdev_tx.c, rules about features in netdev_rules.c, what
+ * a test sets in model.c.
  */
-#include <stdlib.h>
-#include <string.h>
-
-#include "check.h"
 #include "lint.h"
 #include "model.h"
 
-#define ORDER                                                                \
-    (VIRTIO_S_ACKNOWLEDGE | VIRTIO_S_DRIVER | VIRTIO_S_FEATURES_OK |         \
-     VIRTIO_S_DRIVER_OK)
-
-static void set16(struct model *m, unsigned off, uint16_t val)
-{
-    memcpy(m->config + off, &val, sizeof(val));
-    m->generation++;
-}
-
-struct model *model_new(uint64_t offered)
-{
-    static const uint8_t mac[6] = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
-    struct model *m = calloc(1, sizeof(*m));
-
-    CHECK(m);
-    m->offered = offered;
-    m->config_len = 24;
-    m->num_queues = 2;
-    for (unsigned q = 0; q < MODEL_QUEUES; q++) {
-        m->queue_max[q] = 256;
-        m->q[q].index = (uint16_t)q;
-        m->q[q].faults = &m->faults[q];
-        m->q[q].scribble = true;
-    }
-    m->held = calloc(VIRTQ_SIZE_MAX, sizeof(*m->held));
-    CHECK(m->held);
-    m->wire_last = &m->wire_first;
-    model_set_mac(m, mac);
-    model_set_mtu(m, 1500);
-    set16(m, VIRTIO_NET_CFG_STATUS, VIRTIO_NET_S_LINK_UP);
-    set16(m, VIRTIO_NET_CFG_MAX_PAIRS, 1);
-    return m;
-}
-
-static void stop(struct model *m)
+void netdev_stop(struct model *m)
 {
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         vring_disable(&m->q[q]);
     m->nheld = 0;
 }
 
-void model_free(struct model *m)
-{
-    stop(m);
-    model_tx_discard(m);
-    free(m->held);
-    free(m);
-}
-
-void model_set_mtu(struct model *m, uint16_t mtu)
-{
-    set16(m, VIRTIO_NET_CFG_MTU, mtu);
-}
-
-void model_set_mac(struct model *m, const uint8_t mac[6])
-{
-    memcpy(m->config + VIRTIO_NET_CFG_MAC, mac, 6);
-    m->generation++;
-}
-
-static void raise_irq(struct model *m, uint16_t q)
+void netdev_raise(struct model *m, uint16_t q)
 {
     if (fault_hit(&m->faults[q == VIRTIO_IRQ_CONFIG ? 0 : q],
                   FAULT_IRQ_LOST))
@@ -85,53 +28,6 @@ static void raise_irq(struct model *m, uint16_t q)
     else
         m->n.interrupts[q]++;
     m->raise(m, q);
-}
-
-void model_set_link(struct model *m, bool up)
-{
-    set16(m, VIRTIO_NET_CFG_STATUS, up ? VIRTIO_NET_S_LINK_UP : 0);
-    if (m->status & VIRTIO_S_DRIVER_OK)
-        raise_irq(m, VIRTIO_IRQ_CONFIG);
-}
-
-void model_preboot(struct model *m)
-{
-    m->status = ORDER;
-    m->accepted = m->offered;
-}
-
-void model_fault(struct model *m, uint16_t q, enum fault f, unsigned times)
-{
-    fault_arm(&m->faults[q], f, times);
-}
-
-unsigned model_fault_done(const struct model *m, uint16_t q, enum fault f)
-{
-    return m->faults[q].done[f];
-}
-
-void model_fault_none(struct model *m)
-{
-    for (unsigned q = 0; q < MODEL_QUEUES; q++)
-        memset(m->faults[q].left, 0, sizeof(m->faults[q].left));
-}
-
-const char *fault_name(enum fault f)
-{
-    static const char *const name[] = {
-#define X(n, text) #n,
-        FAULTS(X)
-#undef X
-    };
-
-    return f < FAULT_COUNT ? name[f] : "?";
-}
-
-void model_needs_reset(struct model *m)
-{
-    m->status |= VIRTIO_S_NEEDS_RESET;
-    if (m->status & VIRTIO_S_DRIVER_OK)
-        raise_irq(m, VIRTIO_IRQ_CONFIG);
 }
 
 static bool gone(struct model *m)
@@ -187,7 +83,7 @@ uint8_t netdev_status(struct model *m)
     if (m->reset_pending) {
         m->reset_pending = false;
         m->accepted = 0;
-        stop(m);
+        netdev_stop(m);
     }
     if (m->status & VIRTIO_S_FEATURES_OK)
         m->looked_features_ok = true;
@@ -208,12 +104,12 @@ static void begin_reset(struct model *m)
 /* The rules of 2.1.1 and 3.1.1 for a write that is not a reset. */
 static void check_status(struct model *m, uint8_t status)
 {
-    uint8_t old = m->status, order = status & ORDER;
+    uint8_t old = m->status, order = status & NETDEV_ORDER;
 
     netdev_check_ready(m, "status written");
     if (old & VIRTIO_S_FAILED)
         lint("INIT-08", "status 0x%02x written after FAILED", status);
-    if ((old & ORDER) & ~status)
+    if ((old & NETDEV_ORDER) & ~status)
         lint("INIT-07", "status lost bits: 0x%02x to 0x%02x", old, status);
     if (status & VIRTIO_S_FAILED)
         return;
@@ -321,12 +217,12 @@ void netdev_signal(struct model *m, uint16_t q)
 {
     vring_publish(&m->q[q]);
     if (vring_wants_interrupt(&m->q[q]))
-        raise_irq(m, q);
+        netdev_raise(m, q);
     if (fault_hit(&m->faults[q], FAULT_IRQ_STORM)) {
         for (int i = 0; i < 10; i++) {
-            raise_irq(m, 0);
-            raise_irq(m, 1);
-            raise_irq(m, VIRTIO_IRQ_CONFIG);
+            netdev_raise(m, 0);
+            netdev_raise(m, 1);
+            netdev_raise(m, VIRTIO_IRQ_CONFIG);
         }
     }
 }

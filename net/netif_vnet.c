@@ -67,6 +67,28 @@ static bool acceptable(const struct netif *netif, const struct pbuf *p)
     return true;
 }
 
+/*
+ * The driver is short of buffers, because connections keep data that nobody
+ * reads, or data behind a gap. The latter is dropped (the peer still has it),
+ * and the frame is copied, so that nobody can keep its buffers: without memory
+ * for that, what is longer than an acknowledgement or an ARP is dropped too.
+ */
+static struct pbuf *spare_buffers(struct pbuf *p)
+{
+    enum { SHORT_FRAME = 128 };
+    struct pbuf *copy;
+
+    netif_vnet_stats.rx_bufs_low++;
+    pbuf_free_ooseq();
+    copy = pbuf_clone(PBUF_RAW, PBUF_RAM, p);
+    if (!copy && p->tot_len <= SHORT_FRAME)
+        return p;
+    if (!copy)
+        netif_vnet_stats.rx_nomem++;
+    pbuf_free(p);
+    return copy;
+}
+
 static void rx_frame(void *arg, const struct vnet_frame *frame)
 {
     struct netif_vnet *n = arg;
@@ -80,10 +102,10 @@ static void rx_frame(void *arg, const struct vnet_frame *frame)
         pbuf_free(p);
         return;
     }
-    if (vnet_bufs_low(n->vnet)) {
-        netif_vnet_stats.rx_bufs_low++;
-        pbuf_free_ooseq();
-    }
+    if (vnet_bufs_low(n->vnet))
+        p = spare_buffers(p);
+    if (!p)
+        return;
     if (frame->gso_type)
         p->flags |= PBUF_FLAG_MERGED;
     if (verified && !is_fragment(p))

@@ -18,7 +18,8 @@
     X(rx_arp_short, "frames dropped: ARP cut short")                        \
     X(rx_long, "frames dropped: above what a pbuf can count")               \
     X(rx_refused, "frames dropped: refused by the stack")                   \
-    X(rx_bufs_low, "frames taken while receive buffers were short")         \
+    X(rx_bufs_low, "frames copied: receive buffers were short")             \
+    X(rx_nomem, "frames dropped: no memory for that copy")                  \
     X(tx_cloned, "frames joined: more pieces than the driver takes")        \
     X(tx_nomem, "frames dropped: no memory to join them")                   \
     X(tx_refused, "sends put off: ring full")                               \

@@ -207,7 +207,7 @@ static err_t on_sent(void *arg, struct tcp_pcb *pcb, u16_t len)
     struct svc_conn *c = arg;
 
     (void)pcb;
-    c->svc->count.tx_bytes += len;
+    (void)len;
     progress(c);
     conn_work(c);
     return ERR_OK;
@@ -350,6 +350,7 @@ u16_t svc_send(struct svc_conn *c, const void *data, u16_t len, u8_t flags)
     len = (u16_t)LWIP_MIN(len, room);
     if (len == 0 || tcp_write(c->pcb, data, len, flags) != ERR_OK)
         return 0;
+    c->svc->count.tx_bytes += len;
     return len;
 }
 

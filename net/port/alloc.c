@@ -1,11 +1,11 @@
 /*
  * The allocator behind lwIP's mem_malloc(): packet headers, copied payload.
  *
- * Chunks of 32 KiB from the platform, each cut into slots of one size. A
- * chunk lies on a multiple of its size, so that a slot finds its chunk by a
- * mask. Taking and returning a slot is a step on a list. Whatever is larger
- * than the largest class is a chunk of its own. A chunk that is wholly free
- * goes back to the platform unless it is the last of its class with room.
+ * Chunks of 32 KiB from the platform, each cut into slots of one size. A slot
+ * begins with a word that names its chunk; what follows is handed out. Taking
+ * and returning a slot is a step on a list. What is larger than the largest
+ * slot is a chunk of its own. A chunk that is wholly free goes back to the
+ * platform unless it is the last of its class with room.
  *
  * Under the address sanitizer (a weak symbol tells) every byte that nobody
  * asked for is out of bounds.
@@ -15,11 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "plat.h"
-
-void *port_mem_alloc(size_t size);
-void *port_mem_calloc(size_t count, size_t size);
-void port_mem_free(void *ptr);
+#include "arch/cc.h"
 
 void __asan_poison_memory_region(void const volatile *addr, size_t size)
     __attribute__((weak));
@@ -28,30 +24,37 @@ void __asan_unpoison_memory_region(void const volatile *addr, size_t size)
 
 enum {
     CHUNK_SIZE = 32768,
-    CHUNK_HEADER = 64, /* keeps the slots on cache lines */
-    SIZE_MAX_TOTAL = 4 << 20,
+    SIZE_MOST = 4 << 20, /* what the platform gives in one piece */
 };
 
+struct chunk;
+
 struct slot {
-    struct slot *next;
+    struct chunk *chunk; /* NULL while the slot is free */
+    union {
+        struct slot *next; /* while it is free */
+        uint8_t data[8];   /* and more */
+    };
 };
 
 struct chunk {
     struct chunk *next; /* chunks of the class that have room */
     struct chunk *prev;
     struct slot *free;
-    uint32_t magic;
-    uint32_t used;
     size_t size; /* of the whole chunk */
     unsigned cls;
-    bool listed;
+    uint32_t used;
+    _Alignas(64) struct slot first;
 };
 
-_Static_assert(sizeof(struct chunk) <= CHUNK_HEADER, "header fits");
+enum {
+    CHUNK_HEADER = offsetof(struct chunk, first),
+    SLOT_HEADER = offsetof(struct slot, data),
+};
 
 /*
- * An acknowledgement and the headers of a segment without payload take 128
- * to 192 bytes, a full segment of copied payload about 1600.
+ * Sizes of slots. An acknowledgement or the headers of a segment without
+ * payload take 128 to 192 bytes, a full segment of copied payload 1600.
  */
 static const uint16_t class_size[] = {64,   128,  192,  256,  512,
                                       1024, 1664, 2560, 4608, 10816};
@@ -59,7 +62,6 @@ static const uint16_t class_size[] = {64,   128,  192,  256,  512,
 enum {
     CLASSES = sizeof(class_size) / sizeof(class_size[0]),
     CLASS_LARGE = CLASSES,
-    CHUNK_MAGIC = 0x736c6162,
 };
 
 static struct chunk *partial[CLASSES];
@@ -79,15 +81,7 @@ static void unpoison(const void *ptr, size_t size)
         __asan_unpoison_memory_region(ptr, size);
 }
 
-static struct chunk *chunk_of(void *ptr)
-{
-    return (struct chunk *)((uintptr_t)ptr & ~(uintptr_t)(CHUNK_SIZE - 1));
-}
-
-static uint8_t *chunk_data(struct chunk *c)
-{
-    return (uint8_t *)c + CHUNK_HEADER;
-}
+/* ---- chunks ----------------------------------------------------------- */
 
 static void list_add(struct chunk *c)
 {
@@ -96,7 +90,6 @@ static void list_add(struct chunk *c)
     if (c->next)
         c->next->prev = c;
     partial[c->cls] = c;
-    c->listed = true;
 }
 
 static void list_remove(struct chunk *c)
@@ -107,7 +100,6 @@ static void list_remove(struct chunk *c)
         partial[c->cls] = c->next;
     if (c->next)
         c->next->prev = c->prev;
-    c->listed = false;
 }
 
 static struct chunk *chunk_new(size_t size, unsigned cls)
@@ -116,10 +108,9 @@ static struct chunk *chunk_new(size_t size, unsigned cls)
 
     if (port_mem_limit && port_mem_stats.bytes_held + size > port_mem_limit)
         return NULL;
-    c = plat_dma_alloc(size, CHUNK_SIZE);
+    c = plat_dma_alloc(size, 4096);
     if (!c)
         return NULL;
-    c->magic = CHUNK_MAGIC;
     c->size = size;
     c->cls = cls;
     port_mem_stats.bytes_held += size;
@@ -131,19 +122,27 @@ static void chunk_free(struct chunk *c)
     size_t size = c->size;
 
     unpoison(c, size);
-    c->magic = 0;
     port_mem_stats.bytes_held -= size;
     plat_dma_free(c, size);
 }
 
-static void slot_push(struct chunk *c, void *ptr)
-{
-    struct slot *s = ptr;
+/* ---- slots ------------------------------------------------------------ */
 
+static void slot_push(struct chunk *c, struct slot *s)
+{
     unpoison(s, sizeof(*s));
+    s->chunk = NULL;
     s->next = c->free;
     c->free = s;
     poison(s, class_size[c->cls]);
+}
+
+static void *slot_out(struct chunk *c, struct slot *s, size_t size)
+{
+    s->chunk = c;
+    poison(s, SLOT_HEADER);
+    unpoison(s->data, size);
+    return s->data;
 }
 
 static void *slot_pop(struct chunk *c, size_t size)
@@ -152,12 +151,12 @@ static void *slot_pop(struct chunk *c, size_t size)
 
     unpoison(s, sizeof(*s));
     c->free = s->next;
-    unpoison(s, size);
-    if (size < sizeof(*s))
-        poison((uint8_t *)s + size, sizeof(*s) - size);
-    return s;
+    poison(s->data, sizeof(s->data));
+    c->used++;
+    return slot_out(c, s, size);
 }
 
+/* A new chunk, cut into slots, the first of them in front. */
 static struct chunk *chunk_cut(unsigned cls)
 {
     struct chunk *c = chunk_new(CHUNK_SIZE, cls);
@@ -166,7 +165,8 @@ static struct chunk *chunk_cut(unsigned cls)
     if (!c)
         return NULL;
     while (n-- > 0)
-        slot_push(c, chunk_data(c) + (size_t)n * class_size[cls]);
+        slot_push(c, (struct slot *)((uint8_t *)&c->first +
+                                     (size_t)n * class_size[cls]));
     list_add(c);
     return c;
 }
@@ -175,7 +175,7 @@ static unsigned class_for(size_t size)
 {
     unsigned cls = 0;
 
-    while (cls < CLASSES && class_size[cls] < size)
+    while (cls < CLASSES && class_size[cls] < size + SLOT_HEADER)
         cls++;
     return cls;
 }
@@ -184,30 +184,45 @@ static void *alloc_large(size_t size)
 {
     struct chunk *c;
 
-    if (size > SIZE_MAX_TOTAL - CHUNK_HEADER)
+    if (size > SIZE_MOST - CHUNK_HEADER - SLOT_HEADER)
         return NULL;
-    c = chunk_new(size + CHUNK_HEADER, CLASS_LARGE);
+    c = chunk_new(CHUNK_HEADER + SLOT_HEADER + size, CLASS_LARGE);
     if (!c)
         return NULL;
     c->used = 1;
-    return chunk_data(c);
+    return slot_out(c, &c->first, size);
 }
 
 static void *alloc_slot(unsigned cls, size_t size)
 {
     struct chunk *c = partial[cls];
+    void *ptr;
 
     if (!c)
         c = chunk_cut(cls);
     if (!c)
         return NULL;
-    c->used++;
-    void *ptr = slot_pop(c, size);
-
+    ptr = slot_pop(c, size);
     if (!c->free)
         list_remove(c);
     return ptr;
 }
+
+static void free_slot(struct chunk *c, struct slot *s)
+{
+    bool was_full = !c->free;
+
+    slot_push(c, s);
+    c->used--;
+    if (was_full)
+        list_add(c);
+    if (c->used == 0 && (c->next || c->prev)) {
+        list_remove(c);
+        chunk_free(c);
+    }
+}
+
+/* ---- what lwIP calls -------------------------------------------------- */
 
 void *port_mem_alloc(size_t size)
 {
@@ -234,31 +249,18 @@ void *port_mem_calloc(size_t count, size_t size)
     return ptr;
 }
 
-static void free_slot(struct chunk *c, void *ptr)
-{
-    size_t off = (size_t)((uint8_t *)ptr - chunk_data(c));
-
-    if (off % class_size[c->cls])
-        plat_panic("alloc: %p is not the start of a slot", ptr);
-    slot_push(c, ptr);
-    c->used--;
-    if (!c->listed)
-        list_add(c);
-    if (c->used == 0 && (c->next || c->prev)) {
-        list_remove(c);
-        chunk_free(c);
-    }
-}
-
 void port_mem_free(void *ptr)
 {
-    struct chunk *c = chunk_of(ptr);
+    struct slot *s = (struct slot *)((uint8_t *)ptr - SLOT_HEADER);
+    struct chunk *c;
 
-    if (c->magic != CHUNK_MAGIC || c->used == 0)
+    unpoison(s, SLOT_HEADER);
+    c = s->chunk;
+    if (!c || c->used == 0)
         plat_panic("alloc: %p was not handed out", ptr);
     port_mem_stats.in_use--;
     if (c->cls == CLASS_LARGE)
         chunk_free(c);
     else
-        free_slot(c, ptr);
+        free_slot(c, s);
 }

@@ -14,7 +14,6 @@
 #include "plat.h"
 
 #define LWIP_NO_CTYPE_H 1
-#define LWIP_NO_UNISTD_H 1
 
 /* lwIP passes the arguments with their parentheses. */
 #define PORT_DIAG(...) plat_log(LOG_DEBUG, __VA_ARGS__)

@@ -46,19 +46,47 @@ HOST_LDFLAGS := -fsanitize=address,undefined -pthread
 
 # ---- kernel image ----------------------------------------------------------
 
+NM ?= nm
+STRIP ?= strip
 KOBJ := $(BUILD)/kernel-obj
+NO_LOOP_CALLS := $(shell $(CC) -fno-tree-loop-distribute-patterns -E -x c \
+	/dev/null >/dev/null 2>&1 && echo -fno-tree-loop-distribute-patterns || \
+	echo -fno-builtin)
 KERNEL_OBJS := $(patsubst %.c,$(KOBJ)/%.o,$(KERNEL_SRCS) $(CORE_SRCS)) \
 	$(patsubst %.S,$(KOBJ)/%.o,$(KERNEL_ASM)) \
 	$(patsubst $(LWIP_DIR)/%.c,$(KOBJ)/lwip/%.o,$(LWIP_SRCS))
 
 kernel: $(BUILD)/vireo32.elf $(BUILD)/vireo.elf ## build the kernel image
 
-# For -kernel: multiboot 1 wants an ELF32 container.
+# For -kernel by multiboot 1: an ELF32 container, and the header that the
+# ELF64 must not have (boot/multiboot.S says why).
 $(BUILD)/vireo32.elf: $(BUILD)/vireo.elf
-	$(OBJCOPY) -O elf32-i386 $< $@
+	$(OBJCOPY) -O binary -j .multiboot1_template \
+		--set-section-flags .multiboot1_template=alloc $< $@.header
+	$(OBJCOPY) -O elf32-i386 --update-section .multiboot1=$@.header $< $@
 
-$(BUILD)/vireo.elf: $(KERNEL_OBJS) linker.ld
-	$(CC) $(KERNEL_LDFLAGS) -T linker.ld -o $@ $(KERNEL_OBJS)
+# Linked twice: names and addresses of the functions are taken from the first
+# link, and their table comes behind the code, so that adding it moves none.
+$(BUILD)/vireo.elf: $(KERNEL_OBJS) linker.ld kernel/ksyms.awk
+	$(CC) $(KERNEL_LDFLAGS) -T linker.ld -o $(KOBJ)/first.elf $(KERNEL_OBJS)
+	$(NM) -n $(KOBJ)/first.elf | awk -f kernel/ksyms.awk >$(KOBJ)/ksyms.S
+	$(CC) -c -o $(KOBJ)/ksyms.o $(KOBJ)/ksyms.S
+	$(CC) $(KERNEL_LDFLAGS) -T linker.ld -o $@ $(KERNEL_OBJS) $(KOBJ)/ksyms.o
+	@$(NM) -n $@ | awk -f kernel/ksyms.awk | cmp - $(KOBJ)/ksyms.S || \
+		{ echo "the symbol table moved the code"; rm -f $@; exit 1; }
+
+iso: $(BUILD)/vireo.iso ## build an image that GRUB boots (multiboot 2)
+
+$(BUILD)/vireo.iso: $(BUILD)/vireo.elf boot/grub.cfg
+	@mkdir -p $(BUILD)/iso/boot/grub
+	cp $(BUILD)/vireo.elf $(BUILD)/iso/boot/vireo.elf
+	$(STRIP) --strip-debug $(BUILD)/iso/boot/vireo.elf
+	cp boot/grub.cfg $(BUILD)/iso/boot/grub/grub.cfg
+	grub-mkrescue -o $@ $(BUILD)/iso >$(BUILD)/iso.log 2>&1 || \
+		{ cat $(BUILD)/iso.log; rm -f $@; exit 1; }
+
+# The compiler must not make calls to memcpy out of memcpy's own loops.
+$(KOBJ)/kernel/string.o: KERNEL_CFLAGS += $(NO_LOOP_CALLS)
 
 $(KOBJ)/lwip/%.o: $(LWIP_DIR)/%.c
 	@mkdir -p $(@D)
@@ -74,4 +102,4 @@ $(KOBJ)/%.o: %.S
 
 -include $(KERNEL_OBJS:.o=.d)
 
-.PHONY: kernel
+.PHONY: kernel iso

@@ -8,8 +8,11 @@
 /* Blocks of this size and more may be copied by rep movsb. */
 #define COPY_REP_MIN 128u
 
-/* Chosen once at start by measuring (kernel/cpu.c). False: 8-byte moves. */
+/* False: 8-byte moves. */
 extern bool copy_by_rep;
+
+/* Sets it by measuring both; once, at start (kernel/copy.c). */
+void copy_choose(void);
 
 /* Both ways by name, for the measurement. */
 void copy_words(void *dst, const void *src, size_t n);

@@ -309,3 +309,16 @@ int snprintf(char *restrict out, size_t size, const char *restrict fmt, ...)
     va_end(ap);
     return n;
 }
+
+/* What the compiler calls for __builtin_popcountll on the baseline. */
+int __popcountdi2(long v);
+
+int __popcountdi2(long v)
+{
+    unsigned long u = (unsigned long)v;
+    int n = 0;
+
+    for (; u != 0; u &= u - 1)
+        n++;
+    return n;
+}

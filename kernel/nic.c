@@ -1,0 +1,163 @@
+/*
+ * Network devices: from the PCI bus to an interface of the stack.
+ *
+ * Owns the list of open devices. A device that cannot be used is reported
+ * and left alone; the others and the kernel go on.
+ */
+#include "nic.h"
+
+#include <string.h>
+
+#include "format.h"
+#include "netstack.h"
+#include "pci/pci.h"
+#include "plat.h"
+#include "virtio/device.h"
+#include "virtio/virtio_pci.h"
+
+struct vnet *nics[NICS_MAX];
+unsigned nic_count;
+
+/* What the scan found. */
+struct found {
+    const struct cmdline *cmdline;
+    char others[160]; /* network functions that are not ours, in words */
+};
+
+static void parse_addresses(const struct cmdline *c,
+                            struct netstack_ifconfig *cfg)
+{
+    memset(cfg, 0, sizeof(*cfg));
+    if (netstack_parse_ip(c->ip, cfg) != V_OK) {
+        plat_log(LOG_WARN, "command line: value not usable: 'ip=%s'; "
+                 "using dhcp", c->ip);
+        memset(cfg, 0, sizeof(*cfg));
+        cfg->dhcp = true;
+    }
+    if (c->gw[0] != '\0' && netstack_parse_addr(c->gw, &cfg->gw) != V_OK) {
+        plat_log(LOG_WARN, "command line: value not usable: 'gw=%s'", c->gw);
+        cfg->gw = 0;
+    }
+}
+
+static int add_interface(struct vnet *v, const struct cmdline *c)
+{
+    struct netstack_ifconfig cfg = {.dhcp = true};
+
+    if (nic_count == 0)
+        parse_addresses(c, &cfg);
+    return netstack_add(v, &cfg);
+}
+
+static void open_device(const struct pci_fn *f, const struct cmdline *c)
+{
+    struct vnet_config config = {
+        .rx_ring = c->rx_ring,
+        .tx_ring = c->tx_ring,
+        .rx_bufs_max = c->rx_bufs,
+        .refuse = c->refuse,
+    };
+    struct virtio_dev *dev;
+    struct vnet *v;
+    int err;
+
+    if (virtio_pci_open(f, &dev) != V_OK)
+        return; /* the refusal has been logged */
+    err = vnet_open(dev, &config, &v);
+    if (err != V_OK) {
+        plat_log(LOG_ERR, "network device not usable: %s", verr_name(err));
+        return;
+    }
+    err = add_interface(v, c);
+    if (err != V_OK) {
+        plat_log(LOG_ERR, "no interface for the device: %s", verr_name(err));
+        vnet_close(v);
+        return;
+    }
+    nics[nic_count++] = v;
+}
+
+static void note_other(struct found *found, const struct pci_fn *f)
+{
+    size_t len = strlen(found->others);
+    char name[8];
+
+    pci_name(f->bdf, name);
+    format(found->others + len, sizeof(found->others) - len,
+           "%s%s %04x:%04x", len ? ", " : "", name, f->vendor, f->device);
+}
+
+static int scan_fn(struct pci_fn *f, void *arg)
+{
+    struct found *found = arg;
+    char name[8];
+
+    pci_name(f->bdf, name);
+    plat_log(LOG_DEBUG, "pci %s: %04x:%04x class %04x", name, f->vendor,
+             f->device, f->class);
+    if (virtio_pci_match(f, VIRTIO_ID_NET)) {
+        if (nic_count < NICS_MAX)
+            open_device(f, found->cmdline);
+        else
+            plat_log(LOG_WARN, "pci %s: one network device too many", name);
+    }
+    if (f->class >> 8 == PCI_CLASS_NETWORK)
+        note_other(found, f);
+    return 0;
+}
+
+void nic_init(const struct cmdline *c)
+{
+    struct found found = {.cmdline = c};
+    int err = netstack_start();
+
+    if (err != V_OK)
+        plat_panic("the network stack cannot start: %s", verr_name(err));
+    pci_scan(scan_fn, &found);
+    if (nic_count == 0)
+        plat_log(LOG_ERR, "no usable virtio network device; network "
+                 "functions on the bus: %s",
+                 found.others[0] ? found.others : "none");
+}
+
+unsigned nic_poll(unsigned budget)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < nic_count; i++)
+        n += vnet_poll(nics[i], budget);
+    return n;
+}
+
+void nic_flush(void)
+{
+    for (unsigned i = 0; i < nic_count; i++)
+        vnet_flush(nics[i]);
+}
+
+bool nic_arm(void)
+{
+    bool again = false;
+
+    for (unsigned i = 0; i < nic_count; i++)
+        again = vnet_arm(nics[i]) || again;
+    return again;
+}
+
+bool nic_pending(void)
+{
+    for (unsigned i = 0; i < nic_count; i++) {
+        if (vnet_irq_pending(nics[i]))
+            return true;
+    }
+    return false;
+}
+
+bool nic_polled(void)
+{
+    for (unsigned i = 0; i < nic_count; i++) {
+        if (vnet_info(nics[i])->polled)
+            return true;
+    }
+    return false;
+}

@@ -148,13 +148,21 @@ static bool walk_indirect(struct vring_dev *vr, struct vring_chain *c,
     return walk(vr, c, &t, 0);
 }
 
-static bool claim(struct vring_dev *vr, const struct table *t, uint16_t at)
+static bool claim(struct vring_dev *vr, const struct vring_chain *c,
+                  const struct table *t, uint16_t at)
 {
     if (t->indirect)
         return true;
+    for (unsigned i = 0; i < c->nseg; i++) {
+        if (c->seg[i].desc == at) {
+            lint("SPL-05", "the chain at %u of queue %u is a loop", c->head,
+                 vr->index);
+            return false;
+        }
+    }
     if (vr->busy[at]) {
-        lint("RING-BUSY", "descriptor %u of queue %u is the device's already, "
-             "or the chain is a loop", at, vr->index);
+        lint("RING-BUSY", "descriptor %u of queue %u is the device's already",
+             at, vr->index);
         return false;
     }
     vr->busy[at] = 1;
@@ -177,7 +185,7 @@ static bool walk(struct vring_dev *vr, struct vring_chain *c,
             return false;
         }
         d = &t->desc[at];
-        if (!claim(vr, t, at))
+        if (!claim(vr, c, t, at))
             return false;
         if (d->flags & VIRTQ_DESC_F_INDIRECT)
             return walk_indirect(vr, c, d, t->indirect);

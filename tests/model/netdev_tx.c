@@ -80,7 +80,7 @@ static void check_header(const struct model *m, const struct model_frame *f)
         lint("NET-TX-02", "NEEDS_CSUM without CSUM");
     if (!gso_allowed(m, h->gso_type))
         lint("NET-TX-03", "gso_type 0x%02x", h->gso_type);
-    if ((h->gso_type & ECN) && !model_has(m, VIRTIO_NET_F_HOST_ECN))
+    else if ((h->gso_type & ECN) && !model_has(m, VIRTIO_NET_F_HOST_ECN))
         lint("NET-TX-04", "segmentation with ECN, not negotiated");
     if (h->gso_type && (!needs || h->gso_size == 0))
         lint("NET-TX-06", "gso_type 0x%02x, flags 0x%02x, size %u",
@@ -193,7 +193,8 @@ static void transmit(struct model *m, struct model_frame *f)
         cut(m, f, &i);
         return;
     }
-    if (f->hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
+    if ((f->hdr.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) &&
+        (uint32_t)f->hdr.csum_start + f->hdr.csum_offset + 2 <= f->len)
         frame_finish_csum(f->data, f->len, f->hdr.csum_start,
                           f->hdr.csum_offset);
     to_wire(m, f, f->data, f->len, 0);

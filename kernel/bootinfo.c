@@ -84,6 +84,8 @@ static const char *skip_image_name(const char *text)
         return text;
     while (*p != '\0' && *p != ' ')
         p++;
+    while (*p == ' ')
+        p++;
     return p;
 }
 

@@ -164,21 +164,31 @@ static void input(char c)
     }
 }
 
+/* Takes out everything first: a UART with unread bytes may interrupt again
+ * for every byte that is printed. */
+static int take_input(char *buf)
+{
+    int n = 0, c;
+
+    while (n < INPUT_BUDGET && (c = uart_get()) >= 0)
+        buf[n++] = (char)c;
+    return n;
+}
+
 bool console_poll(void)
 {
-    int c;
+    char buf[INPUT_BUDGET];
+    int n;
 
     if (have_irq && !arrived)
         return false;
-    /* The interrupt comes at the first byte only: cleared before looking, so
-     * that one arriving after the last look is not forgotten. */
+    /* Cleared before looking, so that a byte that arrives after the last
+     * look is not forgotten. */
     arrived = false;
-    for (int i = 0; i < INPUT_BUDGET; i++) {
-        c = uart_get();
-        if (c < 0)
-            return i > 0;
-        input((char)c);
-    }
-    arrived = true;
-    return true;
+    n = take_input(buf);
+    for (int i = 0; i < n; i++)
+        input(buf[i]);
+    if (n == INPUT_BUDGET)
+        arrived = true;
+    return n > 0;
 }

@@ -8,6 +8,8 @@
  */
 #include "kmem.h"
 
+#include <string.h>
+
 /* State of a page. */
 enum {
     PAGE_ABSENT,      /* not memory of ours */
@@ -33,8 +35,7 @@ static size_t page_of(const struct kmem *k, uintptr_t addr)
 
 static void mark(struct kmem *k, size_t page, size_t n, uint8_t state)
 {
-    for (size_t i = 0; i < n; i++)
-        k->state[page + i] = state;
+    memset(k->state + page, state, n);
 }
 
 static void list_add(struct kmem *k, size_t page, unsigned order)

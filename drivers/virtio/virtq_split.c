@@ -200,20 +200,24 @@ static uint16_t check_used_index(struct virtq *vq, uint16_t idx)
     return pending;
 }
 
+/*
+ * Before the used index is read: everything counted in in_flight must be the
+ * device's, or it could claim a chain that it has not seen and that would be
+ * queued after its descriptors were free again.
+ */
+static void expose(struct virtq *vq)
+{
+    if (vq->visible == vq->avail_idx)
+        return;
+    vq->visible = vq->avail_idx;
+    atomic_store_explicit(&vq->avail->idx, vq->visible, memory_order_release);
+}
+
 static uint16_t look(struct virtq *vq)
 {
     if (vq->fault)
         return 0;
-    /*
-     * Everything counted in in_flight must be the device's, or it could
-     * claim a chain that it has not seen and that would be queued after its
-     * descriptors were free again.
-     */
-    if (vq->visible != vq->avail_idx) {
-        vq->visible = vq->avail_idx;
-        atomic_store_explicit(&vq->avail->idx, vq->visible,
-                              memory_order_release);
-    }
+    expose(vq);
     return check_used_index(vq, atomic_load_explicit(&vq->used->idx,
                                                      memory_order_acquire));
 }
@@ -274,6 +278,7 @@ bool virtq_arm(struct virtq *vq, uint16_t after)
 
     if (vq->fault)
         return true;
+    expose(vq);
     if (vq->event_idx) {
         atomic_store_explicit(vq->used_event, (uint16_t)(vq->used_idx + after),
                               memory_order_seq_cst);

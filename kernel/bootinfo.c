@@ -49,12 +49,20 @@ static const void *at(uint64_t addr, uint64_t len)
     return (const void *)(uintptr_t)addr;
 }
 
+/* What cannot be printed ends up on the console all the same. */
+static char printable(char c)
+{
+    if ((uint8_t)c < ' ')
+        return ' ';
+    return (uint8_t)c < 0x7f ? c : '?';
+}
+
 static void copy_cmdline(struct bootinfo *b, const char *text, size_t max)
 {
     size_t n = 0;
 
     while (n < max && text[n] != '\0' && n < BOOT_CMDLINE_MAX - 1) {
-        b->cmdline[n] = text[n];
+        b->cmdline[n] = printable(text[n]);
         n++;
     }
     b->cmdline[n] = '\0';

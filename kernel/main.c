@@ -54,8 +54,11 @@ static void boot_init(uint32_t magic, uint64_t info)
                    "(magic %08x)", magic);
     cmdline_parse(&cmdline, boot.cmdline, report);
     plat_log_level_set(cmdline.log);
-    plat_log(LOG_INFO, "boot: %s, command line '%s'%s", boot.protocol,
-             boot.cmdline, boot.cmdline_cut ? " (cut off)" : "");
+    plat_log(LOG_INFO, "boot: %s, command line '%s'", boot.protocol,
+             boot.cmdline);
+    if (boot.cmdline_cut)
+        plat_log(LOG_WARN, "boot: the command line was cut off at %u bytes",
+                 BOOT_CMDLINE_MAX - 1);
     if (boot.no_map)
         plat_log(LOG_WARN, "boot: no memory map, using the upper memory size");
 }

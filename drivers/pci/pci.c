@@ -15,7 +15,6 @@
 #define HEADER_NORMAL 0u
 #define HEADER_BRIDGE 1u
 #define STATUS_CAP_LIST 0x10u
-#define CAPS_MAX 48 /* as many as fit into 0x40 .. 0xff */
 
 #define BAR_IO 1u
 #define BAR_TYPE_MASK 6u
@@ -186,12 +185,14 @@ static unsigned cap_pointer(const struct pci_fn *f, unsigned off)
 
 unsigned pci_cap_next(const struct pci_fn *f, uint8_t id, unsigned after)
 {
+    uint64_t seen = 0; /* a bit for each place: a loop ends the walk */
     unsigned at = 0;
     bool passed = after == 0;
 
     if (plat_pci_read(f->bdf, PCI_STATUS, 2) & STATUS_CAP_LIST)
         at = cap_pointer(f, PCI_CAPABILITY_LIST);
-    for (int i = 0; at != 0 && i < CAPS_MAX; i++) {
+    while (at != 0 && !(seen >> at / 4 & 1)) {
+        seen |= UINT64_C(1) << at / 4;
         if (passed && plat_pci_read(f->bdf, at, 1) == id)
             return at;
         passed = passed || at == after;

@@ -78,8 +78,8 @@ int pci_probe(uint16_t bdf, struct pci_fn *f);
 
 /*
  * The next capability with this id after config offset `after` (0: the
- * first); 0 when there is none. At most 48 steps; a pointer outside
- * 0x40 .. 0xfc or off a multiple of four ends the walk.
+ * first); 0 when there is none. A pointer outside 0x40 .. 0xfc, off a multiple
+ * of four, or to a capability that was passed already ends the walk.
  */
 unsigned pci_cap_next(const struct pci_fn *f, uint8_t id, unsigned after);
 

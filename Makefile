@@ -16,6 +16,9 @@ LWIP_SRCS := $(wildcard $(LWIP_DIR)/src/core/*.c \
 	$(LWIP_DIR)/src/netif/ethernet.c
 KERNEL_SRCS := $(wildcard kernel/*.c)
 KERNEL_ASM := $(wildcard boot/*.S kernel/*.S)
+# Of the kernel, what is free of the machine: tested as a Linux process.
+KERNEL_PURE_SRCS := $(patsubst %,kernel/%.c,bootinfo chacha cmdline format \
+	kmem pvclock ranges)
 
 # ---- flags -----------------------------------------------------------------
 

@@ -20,6 +20,7 @@
 #define WINDOW (UINT64_C(1) << 32) /* address space for mapped registers */
 #define MSI_ADDR UINT64_C(0xfee01000)
 #define MSI_DATA 0x4041u
+#define REMOVED 0xffffu /* the address of a slot that is free again */
 
 enum {
     CFG_COMMAND = 0x04,
@@ -90,9 +91,14 @@ void fake_pci_set(struct fake_fn *f, unsigned off, unsigned width,
 
 struct fake_fn *fake_pci_add(uint16_t bdf, uint16_t vendor, uint16_t device)
 {
-    struct fake_fn *f = &fns[nfns++];
+    unsigned i = 0;
+    struct fake_fn *f;
 
-    CHECK(nfns <= FNS_MAX);
+    while (i < nfns && fns[i].bdf != REMOVED)
+        i++;
+    CHECK(i < FNS_MAX);
+    nfns += i == nfns;
+    f = &fns[i];
     memset(f, 0, sizeof(*f));
     f->bdf = bdf;
     f->next_cap = 0x40;
@@ -102,6 +108,13 @@ struct fake_fn *fake_pci_add(uint16_t bdf, uint16_t vendor, uint16_t device)
     f->writable[CFG_COMMAND + 1] = 0x05;
     f->writable[0x0c] = f->writable[0x3c] = 0xff; /* cache line, int. line */
     return f;
+}
+
+void fake_pci_remove(struct fake_fn *f)
+{
+    memset(f, 0, sizeof(*f));
+    f->bdf = REMOVED;
+    f->gone = true;
 }
 
 struct fake_fn *fake_pci_add_bridge(uint16_t bdf, uint8_t secondary)

@@ -46,6 +46,9 @@ void fake_pci_end(void);
 /* A function with this id; its configuration may be edited afterwards. */
 struct fake_fn *fake_pci_add(uint16_t bdf, uint16_t vendor, uint16_t device);
 
+/* Takes it off the bus for good; the slot may be used again. */
+void fake_pci_remove(struct fake_fn *f);
+
 /* A bridge whose secondary bus is `secondary`. */
 struct fake_fn *fake_pci_add_bridge(uint16_t bdf, uint8_t secondary);
 

@@ -197,5 +197,6 @@ void pci_model_free(struct pci_model *pm)
     pm->m->door = NULL;
     pm->m->raise = NULL;
     pm->m->can_dma = NULL;
+    fake_pci_remove(pm->fn);
     free(pm);
 }

@@ -41,7 +41,7 @@ struct ref_clock {
 
 enum hpet_reg { HPET_PERIOD = 4, HPET_CONFIG = 0x10, HPET_COUNTER = 0xf0 };
 #define HPET_FS_MAX 100000000u /* 100 ns, in femtoseconds */
-#define HPET_FS_MIN 100000u
+#define HPET_FS_MIN 1000000u /* 1 ns */
 
 static volatile uint32_t *hpet;
 
@@ -162,7 +162,9 @@ static struct calib sample(struct ref_clock *c)
     }
     b = stamp(c);
     cycles = b.tsc - a.tsc;
-    if (!c->valid() || cycles == 0 || cycles >> 40 != 0)
+    /* Longer than a second or two: stopped, and the product below would
+     * not fit. */
+    if (!c->valid() || cycles == 0 || cycles >> 33 != 0)
         return none;
     r.hz = cycles * c->hz / ((b.ref - a.ref) & c->mask);
     /* Half of each frame, and one tick of the reference at either end. */

@@ -53,7 +53,7 @@ struct handler {
     unsigned n;
 };
 
-extern const char isr_stubs[];
+extern const char isr_entries[];
 extern uint64_t gdt[];
 void isr_dispatch(struct trap_frame *f);
 
@@ -65,7 +65,7 @@ static struct handler handlers[VECTOR_LAST + 1];
 
 static void gate_set(unsigned vector, unsigned ist)
 {
-    uintptr_t entry = (uintptr_t)isr_stubs + 16 * vector;
+    uintptr_t entry = (uintptr_t)isr_entries + 16 * vector;
 
     idt[vector] = (struct gate){
         .offset_low = (uint16_t)entry,

@@ -1,5 +1,5 @@
 /*
- * Entry of every interrupt and exception: 256 stubs of 16 bytes each, which
+ * Entry of every interrupt and exception: 256 entries of 16 bytes each, which
  * make the stack look like struct trap_frame (kernel/irq.h) and go on in C.
  *
  * The processor aligns the stack to 16 bytes before it pushes 5 words; with
@@ -13,8 +13,8 @@
 
     .text
     .balign 16
-    .globl isr_stubs
-isr_stubs:
+    .globl isr_entries
+isr_entries:
     .set vector, 0
     .rept 256
     .balign 16

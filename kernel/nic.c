@@ -61,20 +61,21 @@ static void open_device(const struct pci_fn *f, const struct cmdline *c)
     struct vnet *v;
     int err;
 
+    /* Both log their refusals. */
     if (virtio_pci_open(f, &dev) != V_OK)
-        return; /* the refusal has been logged */
-    err = vnet_open(dev, &config, &v);
-    if (err != V_OK) {
-        plat_log(LOG_ERR, "network device not usable: %s", verr_name(err));
+        return;
+    if (vnet_open(dev, &config, &v) != V_OK) {
+        dev->ops->release(dev);
         return;
     }
     err = add_interface(v, c);
-    if (err != V_OK) {
-        plat_log(LOG_ERR, "no interface for the device: %s", verr_name(err));
-        vnet_close(v);
+    if (err == V_OK) {
+        nics[nic_count++] = v;
         return;
     }
-    nics[nic_count++] = v;
+    plat_log(LOG_ERR, "%s: no interface: %s", dev->name, verr_name(err));
+    if (vnet_close(v) == V_OK)
+        dev->ops->release(dev);
 }
 
 static void note_other(struct found *found, const struct pci_fn *f)

@@ -62,12 +62,10 @@ static uint64_t close_dependencies(uint64_t set)
 /* 5.1.4.2: the MTU may be accepted only if such a frame can be received. */
 static bool mtu_fits(uint64_t set, uint16_t mtu)
 {
-    const uint32_t vlan = 4;
-
     if (mtu < VIRTIO_NET_MTU_MIN)
         return false;
     return has(set, VIRTIO_NET_F_MRG_RXBUF) ||
-           mtu + VNET_ETH_HLEN + vlan + RX_HDR_BYTES <= RX_BUF_BYTES;
+           mtu + VNET_ETH_HLEN + VLAN_HLEN + RX_HDR_BYTES <= RX_BUF_BYTES;
 }
 
 uint64_t vnet_choose_features(uint64_t offered, uint64_t refuse, uint16_t mtu)

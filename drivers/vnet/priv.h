@@ -15,6 +15,7 @@
 #include "vnet.h"
 
 #define CACHE_LINE 64
+#define VLAN_HLEN 4u
 
 #define NS_PER_MS UINT64_C(1000000)
 

@@ -130,6 +130,33 @@ static void report(const struct vnet *v)
              i->rx_ring, i->tx_ring, i->polled ? "polled" : "msi-x");
 }
 
+/*
+ * The largest frame that was agreed to must fit into a ring full of buffers,
+ * or the device could never deliver it, nor anything behind it.
+ */
+static bool largest_fits(const struct vnet *v)
+{
+    bool large = virtio_has(v->dev, VIRTIO_NET_F_GUEST_TSO4) ||
+                 virtio_has(v->dev, VIRTIO_NET_F_GUEST_TSO6);
+    uint32_t payload = large ? 65535u : v->info.mtu;
+
+    return payload + VNET_ETH_HLEN + VLAN_HLEN + RX_HDR_BYTES <=
+           (uint32_t)v->info.rx_ring * RX_BUF_BYTES;
+}
+
+/* Begins again without what makes frames larger than the usual. */
+static int start_smaller(struct vnet *v)
+{
+    int err = vnet_stop(v);
+
+    plat_log(LOG_WARN, "%s: a receive ring of %u is too small for large "
+             "frames, doing without", v->info.name, v->info.rx_ring);
+    v->config.refuse |= VIRTIO_BIT(VIRTIO_NET_F_GUEST_TSO4) |
+                        VIRTIO_BIT(VIRTIO_NET_F_GUEST_TSO6) |
+                        VIRTIO_BIT(VIRTIO_NET_F_MTU);
+    return err ? err : vnet_start(v);
+}
+
 int vnet_start(struct vnet *v)
 {
     int err = virtio_reset(v->dev);
@@ -142,6 +169,8 @@ int vnet_start(struct vnet *v)
     err = setup_queues(v);
     if (err)
         goto fail_queues;
+    if (!largest_fits(v))
+        return start_smaller(v);
     rxbuf_refill(v);
     v->info.link = read_link(v);
     err = virtio_driver_ok(v->dev);

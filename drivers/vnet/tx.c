@@ -13,7 +13,6 @@
 #include <string.h>
 
 #define HDR_BYTES ((uint32_t)sizeof(struct virtio_net_hdr))
-#define VLAN_HLEN 4u
 #define GSO_FRAME_MAX (65535u + VNET_ETH_HLEN + VLAN_HLEN)
 
 /* Nothing finished for this long, with frames outstanding: notify again, in

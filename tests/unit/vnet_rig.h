@@ -1,0 +1,237 @@
+/*
+ * The network driver between a client that keeps account of everything and
+ * the model.
+ */
+#ifndef VNET_RIG_H
+#define VNET_RIG_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "frame.h"
+#include "host.h"
+#include "lint.h"
+#include "model.h"
+#include "vnet.h"
+#include "vnet/priv.h"
+
+#define RIG_COOKIES 4096u
+#define RIG_HELD 40000u
+
+static struct rig {
+    struct model *m;
+    struct virtio_dev *dev;
+    struct vnet *v;
+
+    /* the newest frame, joined */
+    struct vnet_frame frame;
+    uint8_t bytes[70000];
+    unsigned frames;
+
+    bool hold; /* the client keeps receive buffers */
+    struct vnet_buf *held[RIG_HELD];
+    unsigned nheld;
+
+    bool cookie[RIG_COOKIES]; /* out with the driver */
+    unsigned out;
+    unsigned finished;
+
+    unsigned links;
+    bool link;
+} rig;
+
+static inline void rig_check(void)
+{
+    const struct vnet_rxq *rx = &rig.v->rx;
+    uint32_t partial = rx->part.need ? rx->part.have : 0;
+    uint32_t posted = virtq_mem(&rx->vq) ? virtq_in_flight(&rx->vq) : 0;
+
+    /* Every receive buffer is somewhere, and in one place only. */
+    CHECK_EQ(posted + partial + rx->bufs_held + rx->bufs_free, rx->bufs_made);
+    CHECK(rx->bufs_made <= rx->bufs_max);
+    CHECK_EQ(rig.nheld, vnet_bufs_held(rig.v));
+}
+
+static inline void rig_return(unsigned n)
+{
+    while (n-- && rig.nheld)
+        vnet_buf_return(rig.v, rig.held[--rig.nheld]);
+}
+
+static inline void rig_rx(void *arg, const struct vnet_frame *f)
+{
+    uint32_t len = 0;
+    unsigned bufs = 0;
+    struct vnet_buf *next;
+
+    CHECK(arg == &rig);
+    CHECK(f->buf->len >= 14 && f->len <= sizeof(rig.bytes));
+    for (struct vnet_buf *b = f->buf; b; b = next) {
+        next = b->next;
+        CHECK(b->len > 0 && len + b->len <= f->len);
+        memcpy(rig.bytes + len, b->data, b->len);
+        len += b->len;
+        bufs++;
+        /* All of it is the client's: the bytes and its own few. */
+        memset(b->client, 0x5c, sizeof(b->client));
+        memset(b->data, 0x3c, b->len);
+        b->next = NULL;
+        CHECK(rig.nheld < RIG_HELD);
+        rig.held[rig.nheld++] = b;
+    }
+    CHECK_EQ(len, f->len);
+    CHECK_EQ(bufs, f->nbufs);
+    rig.frame = *f;
+    rig.frames++;
+    if (!rig.hold)
+        rig_return(bufs);
+}
+
+static inline void rig_tx_done(void *arg, void *cookie)
+{
+    uintptr_t n = (uintptr_t)cookie - 1;
+
+    CHECK(arg == &rig);
+    CHECK(n < RIG_COOKIES && rig.cookie[n]);
+    rig.cookie[n] = false;
+    rig.out--;
+    rig.finished++;
+}
+
+static inline void rig_link(void *arg, bool up)
+{
+    CHECK(arg == &rig);
+    rig.links++;
+    rig.link = up;
+}
+
+static const struct vnet_client rig_client = {rig_rx, rig_tx_done, rig_link};
+
+/* The device is made first, so that a test can set it up. */
+static inline void rig_model(uint64_t features)
+{
+    memset(&rig, 0, sizeof(rig));
+    rig.m = model_new(features);
+    rig.dev = model_dev(rig.m);
+}
+
+static inline int rig_open(const struct vnet_config *config)
+{
+    int err;
+
+    rig.dev->config_len = rig.m->config_len;
+    err = vnet_open(rig.dev, config, &rig.v);
+    if (err == V_OK)
+        vnet_attach(rig.v, &rig_client, &rig);
+    return err;
+}
+
+static inline void rig_start(uint64_t features)
+{
+    rig_model(features);
+    CHECK_EQ(rig_open(NULL), V_OK);
+}
+
+/* Closes everything; nothing may be left over. */
+static inline void rig_stop(void)
+{
+    rig_return(rig.nheld);
+    rig_check();
+    CHECK_EQ(vnet_close(rig.v), V_OK);
+    CHECK_EQ(rig.out, 0);
+    rig.dev->ops->release(rig.dev);
+    model_free(rig.m);
+    CHECK_EQ(host_dma_live(), 0);
+}
+
+/* One pass of the main loop up to the point where it would sleep. */
+static inline unsigned rig_turn(void)
+{
+    unsigned frames = 0, n, rounds = 0;
+
+    do {
+        n = vnet_poll(rig.v, 64);
+        CHECK(n <= 64);
+        frames += n;
+        vnet_flush(rig.v);
+        rig_check();
+        CHECK(++rounds < 1000);
+    } while (n > 0 || vnet_arm(rig.v));
+    if (rig.v->running)
+        model_check_idle(rig.m);
+    return frames;
+}
+
+/* Sleeps until the time asked for, and takes a turn. */
+static inline unsigned rig_sleep(void)
+{
+    uint64_t ns = host_wakeup_take();
+
+    CHECK(ns != UINT64_MAX);
+    if (ns > host_now)
+        host_now = ns;
+    return rig_turn();
+}
+
+/* Sends bytes that stay where they are. Returns what vnet_send says. */
+static inline int rig_send_tx(struct vnet_tx *tx)
+{
+    static unsigned at;
+    int err;
+
+    while (rig.cookie[at % RIG_COOKIES])
+        at++;
+    tx->cookie = (void *)(uintptr_t)(at % RIG_COOKIES + 1);
+    rig.cookie[at % RIG_COOKIES] = true;
+    rig.out++;
+    err = vnet_send(rig.v, tx);
+    if (err != V_OK) {
+        CHECK(rig.cookie[at % RIG_COOKIES]);
+        rig.cookie[at % RIG_COOKIES] = false;
+        rig.out--;
+    }
+    return err;
+}
+
+static inline int rig_send(const void *bytes, uint32_t len)
+{
+    struct vnet_seg seg = {bytes, len};
+    struct vnet_tx tx = {.seg = &seg, .nseg = 1};
+
+    return rig_send_tx(&tx);
+}
+
+/* A plain frame comes in and arrives unharmed. */
+static inline void rig_expect_rx(uint32_t len, uint32_t seed)
+{
+    static uint8_t frame[70000];
+    unsigned before = rig.frames;
+
+    frame_make_raw(frame, len, seed);
+    CHECK(model_rx(rig.m, frame, len, NULL));
+    rig_turn();
+    CHECK_EQ(rig.frames, before + 1);
+    CHECK_EQ(rig.frame.len, len);
+    CHECK(frame_is_raw(rig.bytes, len, seed));
+}
+
+/* A plain frame goes out and reaches the wire unharmed. */
+static inline void rig_expect_tx(uint32_t len, uint32_t seed)
+{
+    static uint8_t frame[70000];
+    struct model_frame *f;
+    int err;
+
+    frame_make_raw(frame, len, seed);
+    err = rig_send(frame, len);
+    CHECK(err == V_OK || err == 1);
+    rig_turn();
+    f = model_tx_pop(rig.m);
+    CHECK(f);
+    CHECK_EQ(f->len, len < 60 ? 60 : len);
+    CHECK(frame_is_raw(f->data, len, seed));
+    free(f);
+}
+
+#endif

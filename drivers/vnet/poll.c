@@ -53,7 +53,9 @@ static void take_irqs(struct vnet *v)
     s->irq_tx = atomic_load_explicit(&v->irq_count[1], memory_order_relaxed);
     s->irq_config = atomic_load_explicit(&v->irq_count[2],
                                          memory_order_relaxed);
-    if (bits & VNET_IRQ_CONFIG)
+    /* While the device is down there is nothing to do about one, but it must
+     * not keep the caller from sleeping. Starting reads everything anew. */
+    if ((bits & VNET_IRQ_CONFIG) && v->running)
         vnet_config_changed(v);
 }
 
@@ -93,10 +95,10 @@ unsigned vnet_poll(struct vnet *v, unsigned budget)
     unsigned frames = 0;
 
     v->stats.polls++;
+    if (v->armed)
+        disarm(v);
+    take_irqs(v);
     if (v->running) {
-        if (v->armed)
-            disarm(v);
-        take_irqs(v);
         if (v->info.polled)
             poll_status(v);
         tx_reclaim(v);

@@ -184,8 +184,9 @@ int vnet_start(struct vnet *v)
 
 fail_queues:
     /* Queues may be enabled: the device must let go before they are freed. */
-    if (virtio_reset(v->dev) == V_OK)
-        free_queues(v);
+    if (virtio_reset(v->dev) != V_OK)
+        return err; /* 2.4.2: nothing else until it has finished that */
+    free_queues(v);
 fail:
     virtio_fail(v->dev);
     return err;

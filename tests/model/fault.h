@@ -31,6 +31,7 @@
     X(NUM_BUFFERS_MORE, "num_buffers one more than follow")                  \
     X(NUM_BUFFERS_19, "num_buffers above the largest frame")                 \
     X(NUM_BUFFERS_MAX, "num_buffers 65535")                                  \
+    X(NUM_BUFFERS_EXACT, "num_buffers as in struct model")                   \
     X(MIDDLE_SHORT, "a buffer that is not the last is not full")             \
     X(FLAGS_JUNK, "all unknown flag bits set")                               \
     X(GSO_JUNK, "gso_type 0x7f")                                             \

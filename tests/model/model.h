@@ -92,6 +92,8 @@ struct model {
     bool tx_hold;    /* keep sent frames until model_tx_release */
     bool tx_raw;     /* frames are not examined: any bytes will do */
     bool no_doorbells; /* tell the driver that doorbells are not wanted */
+    uint16_t num_buffers;   /* of FAULT_NUM_BUFFERS_EXACT */
+    bool stuck_after_start; /* no reset ends once DRIVER_OK was set */
     bool rx_random;  /* use receive buffers in any order */
     enum model_order order; /* in which sent frames are finished */
     struct fault_set faults[MODEL_QUEUES]; /* queue 0 holds the device's, too */

@@ -143,6 +143,8 @@ void netdev_set_status(struct model *m, uint8_t status)
     if ((status & ~m->status & VIRTIO_S_DRIVER_OK) &&
         fault_hit(&m->faults[0], FAULT_DRIVER_OK_REFUSED))
         status |= VIRTIO_S_FAILED;
+    if ((status & VIRTIO_S_DRIVER_OK) && m->stuck_after_start)
+        fault_arm(&m->faults[0], FAULT_RESET_NEVER, FAULT_ALWAYS);
     m->status = (uint8_t)(status | (m->status & VIRTIO_S_NEEDS_RESET));
 }
 

@@ -83,8 +83,12 @@ static void spoil_csum(struct fault_set *f, struct virtio_net_hdr *h,
     }
 }
 
-static void spoil_num_buffers(struct fault_set *f, struct virtio_net_hdr *h)
+static void spoil_num_buffers(struct model *m, struct virtio_net_hdr *h)
 {
+    struct fault_set *f = &m->faults[VIRTIO_NET_RXQ];
+
+    if (fault_hit(f, FAULT_NUM_BUFFERS_EXACT))
+        h->num_buffers = m->num_buffers;
     if (fault_hit(f, FAULT_NUM_BUFFERS_ZERO))
         h->num_buffers = 0;
     if (fault_hit(f, FAULT_NUM_BUFFERS_MORE))
@@ -110,7 +114,7 @@ static struct virtio_net_hdr header(struct model *m, unsigned bufs,
         h.hdr_len = UINT16_MAX;
     spoil_gso(f, &h);
     spoil_csum(f, &h, len);
-    spoil_num_buffers(f, &h);
+    spoil_num_buffers(m, &h);
     return h;
 }
 
@@ -122,16 +126,17 @@ static void fill(struct model *m, struct gather *g, const uint8_t *bytes,
     struct fault_set *f = &m->faults[VIRTIO_NET_RXQ];
 
     for (unsigned i = 0; i < g->count; i++) {
-        uint32_t n = vring_write(g->chain[i], 0, bytes, len);
+        uint32_t n;
 
+        if (i > 0 && i + 1 == g->count && fault_hit(f, FAULT_HALF_FRAME)) {
+            vring_untake(vr, g->chain[i]);
+            break;
+        }
+        n = vring_write(g->chain[i], 0, bytes, len);
         bytes += n;
         len -= n;
         if (i + 1 < g->count && fault_hit(f, FAULT_MIDDLE_SHORT))
             n--;
-        if (i > 0 && i + 1 == g->count && fault_hit(f, FAULT_HALF_FRAME)) {
-            vring_untake(vr, g->chain[i]);
-            continue;
-        }
         vring_put(vr, g->chain[i], n);
         m->n.chains[VIRTIO_NET_RXQ]++;
         m->n.rx_bufs++;

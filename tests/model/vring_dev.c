@@ -136,7 +136,7 @@ struct vring_chain *vring_take_nth(struct vring_dev *vr, unsigned n)
         struct vring_seg again = c->seg[i];
 
         again.write = false;
-        own_give(&again, true);
+        own_give(&again, !vr->unchecked || !c->seg[i].write);
     }
     c->taken = true;
     return c;
@@ -357,6 +357,12 @@ bool vring_doorbell(struct vring_dev *vr)
 
 bool vring_doorbell_missing(const struct vring_dev *vr)
 {
-    return vr->enabled && !vr->broken && !vr->polling &&
-           avail_idx(vr) != vr->kicked;
+    uint16_t idx;
+
+    if (!vr->enabled || vr->broken || vr->polling)
+        return false;
+    idx = avail_idx(vr);
+    if (!vr->event_idx)
+        return idx != vr->kicked;
+    return virtq_need_event(atomic_load(avail_event(vr)), idx, vr->kicked);
 }

@@ -43,6 +43,7 @@ struct vring_dev {
     uint16_t index;
     bool event_idx;
     bool indirect;
+    bool unchecked; /* writable buffers may change: the device does it */
     bool scribble; /* overwrite writable buffers as soon as they are seen */
     struct fault_set *faults;
 

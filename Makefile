@@ -1,6 +1,19 @@
 # Vireo. `make help` lists the targets.
+#
+# Adding a file to a folder of sources or of tests is enough; a fresh clone
+# fetches lwIP by itself (boot/fetch-lwip.sh).
 
-CC ?= gcc
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# All cores, unless the user, or the make that called this one, said how many.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 OBJCOPY ?= objcopy
 BUILD := build
 LWIP_DIR ?= $(BUILD)/lwip
@@ -11,8 +24,14 @@ LWIP_DIR ?= $(BUILD)/lwip
 DRIVER_SRCS := $(wildcard drivers/pci/*.c drivers/virtio/*.c drivers/vnet/*.c)
 NET_SRCS := $(wildcard net/*.c net/port/*.c net/apps/*.c)
 CORE_SRCS := $(DRIVER_SRCS) $(NET_SRCS)
-LWIP_SRCS := $(wildcard $(LWIP_DIR)/src/core/*.c \
-	$(LWIP_DIR)/src/core/ipv4/*.c $(LWIP_DIR)/src/core/ipv6/*.c) \
+# By name: the files may not be there yet when this is read.
+LWIP_CORE := altcp altcp_alloc altcp_tcp def dns inet_chksum init ip mem memp \
+	netif pbuf raw stats sys tcp tcp_in tcp_out timeouts udp
+LWIP_IPV4 := acd autoip dhcp etharp icmp igmp ip4 ip4_addr ip4_frag
+LWIP_IPV6 := dhcp6 ethip6 icmp6 inet6 ip6 ip6_addr ip6_frag mld6 nd6
+LWIP_SRCS := $(LWIP_CORE:%=$(LWIP_DIR)/src/core/%.c) \
+	$(LWIP_IPV4:%=$(LWIP_DIR)/src/core/ipv4/%.c) \
+	$(LWIP_IPV6:%=$(LWIP_DIR)/src/core/ipv6/%.c) \
 	$(LWIP_DIR)/src/netif/ethernet.c
 KERNEL_SRCS := $(wildcard kernel/*.c)
 KERNEL_ASM := $(wildcard boot/*.S kernel/*.S)
@@ -48,6 +67,18 @@ HOST_CFLAGS := $(CSTD) -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	-U_FORTIFY_SOURCE -MMD -MP
 HOST_LDFLAGS := -fsanitize=address,undefined -pthread
+
+# ---- lwIP ------------------------------------------------------------------
+
+# A copy of the user's own is taken as it is.
+ifeq ($(origin LWIP_DIR),file)
+LWIP_READY := $(LWIP_DIR)/.verified
+
+$(LWIP_READY):
+	boot/fetch-lwip.sh
+
+$(LWIP_SRCS): | $(LWIP_READY) ;
+endif
 
 # ---- kernel image ----------------------------------------------------------
 
@@ -108,3 +139,102 @@ $(KOBJ)/%.o: %.S
 -include $(KERNEL_OBJS:.o=.d)
 
 .PHONY: kernel iso
+
+# ---- hosted build ----------------------------------------------------------
+
+# The core, the model of the device and the platform under them as a library;
+# each tests/unit/test_*.c is a program linked with it. Other files of that
+# folder are shared by several programs, and part of the library.
+HOBJ := $(BUILD)/host-obj
+UNIT_SRCS := $(wildcard tests/unit/test_*.c)
+UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(BUILD)/unit/%)
+HOST_SRCS := $(wildcard tests/host/*.c tests/model/*.c) \
+	$(filter-out $(UNIT_SRCS),$(wildcard tests/unit/*.c)) \
+	$(CORE_SRCS) $(KERNEL_PURE_SRCS)
+HOST_OBJS := $(patsubst %.c,$(HOBJ)/%.o,$(HOST_SRCS)) \
+	$(patsubst $(LWIP_DIR)/%.c,$(HOBJ)/lwip/%.o,$(LWIP_SRCS))
+UNIT_OBJS := $(patsubst %.c,$(HOBJ)/%.o,$(UNIT_SRCS))
+HOST_INCLUDES := $(INCLUDES) -Itests -Itests/host -Itests/model
+
+$(UNIT_BINS): $(BUILD)/unit/%: $(HOBJ)/tests/unit/%.o $(BUILD)/libvireo.a
+	@mkdir -p $(@D)
+	$(CC) $(HOST_LDFLAGS) -o $@ $^
+
+$(BUILD)/libvireo.a: $(HOST_OBJS)
+	@rm -f $@
+	@echo "ar $@"
+	@$(AR) rcs $@ $(HOST_OBJS)
+
+$(HOBJ)/lwip/%.o: $(LWIP_DIR)/%.c
+	@mkdir -p $(@D)
+	$(CC) $(HOST_CFLAGS) $(LWIP_WARN) $(INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
+
+$(HOBJ)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(HOST_CFLAGS) $(WARN) $(HOST_INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
+
+-include $(HOST_OBJS:.o=.d) $(UNIT_OBJS:.o=.d)
+
+# Objects of another compiler or of other flags are stale, and none can be
+# made before lwIP is here.
+KERNEL_HOW := $(CC) $(KERNEL_CFLAGS) $(WARN) $(LWIP_INCLUDES)
+HOST_HOW := $(CC) $(HOST_CFLAGS) $(WARN) $(LWIP_INCLUDES)
+
+$(KERNEL_OBJS): $(KOBJ)/how | $(LWIP_READY)
+$(HOST_OBJS) $(UNIT_OBJS): $(HOBJ)/how | $(LWIP_READY)
+
+$(KOBJ)/how: HOW = $(KERNEL_HOW)
+$(HOBJ)/how: HOW = $(HOST_HOW)
+$(KOBJ)/how $(HOBJ)/how: FORCE
+	@mkdir -p $(@D)
+	@echo '$(HOW)' | cmp -s - $@ || echo '$(HOW)' >$@
+
+FORCE:
+
+# ---- what people type ------------------------------------------------------
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+# A new make after setup: what this one found out about the compiler may have
+# been found without one.
+demo: ## install what is missing, build, boot, and run iperf3 against it
+	boot/setup.sh demo
+	$(MAKE) kernel
+	tests/system/demo.py
+
+run: ## boot with the console here (NET=tap: in a namespace, with a shell)
+	boot/setup.sh demo $(if $(filter tap,$(NET)),tap)
+	$(MAKE) kernel
+	@boot/run.sh
+
+debug: ## boot stopped at a debugger stub, and start gdb
+	boot/setup.sh demo debug
+	$(MAKE) kernel
+	@boot/debug.sh
+
+test: ## everything that is a test
+	boot/setup.sh test
+	$(MAKE) kernel iso unit-programs
+	tests/run
+
+unit-programs: $(UNIT_BINS)
+
+unit: unit-programs ## the unit tests
+	tests/run unit
+
+system: kernel iso ## the tests that boot the kernel
+	tests/run system
+
+lint: ## rules of the sources, formatting, static analysis
+	tests/lint --all
+
+format: ## format the sources (clang-format)
+	tests/lint --format
+
+clean: ## remove what was built; lwIP stays
+	rm -rf $(KOBJ) $(HOBJ) $(BUILD)/unit $(BUILD)/libvireo.a $(BUILD)/iso \
+		$(BUILD)/iso.log $(BUILD)/vireo*
+
+.PHONY: help demo run debug test unit-programs unit system lint format clean \
+	FORCE

@@ -169,8 +169,10 @@ args+=("${extra[@]}")
 case ${1:-} in
 '') ;;
 --print)
-    printf '%q' "$qemu"
-    printf ' %q' "${args[@]}"
+    for word in "$qemu" "${args[@]}"; do
+        [[ $word =~ ^[A-Za-z0-9_./:=,+@-]+$ ]] || word=${word@Q}
+        printf '%s ' "$word"
+    done
     echo
     exit 0
     ;;

@@ -1,0 +1,210 @@
+/*
+ * Inside the iperf3 server. One test at a time; everything is static, so
+ * that a test needs no memory of its own beyond what lwIP queues for it.
+ *
+ * Connections are ended in the pump only, never inside their own callbacks:
+ * a callback that finds something wrong notes it in test.fault.
+ */
+#ifndef APPS_IPERF3_PRIV_H
+#define APPS_IPERF3_PRIV_H
+
+#include "apps/apps.h"
+#include "lwip/sys.h"
+#include "lwip/tcp.h"
+#include "lwip/udp.h"
+
+enum {
+    IPERF3_PORT = 5201,
+    COOKIE_LEN = 37, /* 36 characters and a zero */
+    PARALLEL_MAX = 128,
+    STREAMS_MAX = 2 * PARALLEL_MAX,
+    WAITING_MAX = 32, /* connections of which the cookie has not come */
+    PARAMS_MAX = 8192,
+    RESULTS_MAX = 256 * 1024, /* the client's, which are not kept */
+    BLOCK_MAX = 1024 * 1024,
+    UDP_BLOCK_MAX = 65507,
+    UDP_BLOCK_MIN = 16,
+};
+
+enum {
+    COOKIE_MS = 5000,   /* for the cookie to come */
+    ANSWER_MS = 10000,  /* for each step of the client */
+    GRACE_MS = 10000,   /* past the end that the client announced */
+    SILENT_MS = 10000,  /* then a test may be given up for a new client */
+};
+
+/* The control connection's states, as one signed byte each way. */
+enum iperf3_state {
+    TEST_START = 1,
+    TEST_RUNNING = 2,
+    TEST_END = 4,
+    PARAM_EXCHANGE = 9,
+    CREATE_STREAMS = 10,
+    CLIENT_TERMINATE = 12,
+    EXCHANGE_RESULTS = 13,
+    DISPLAY_RESULTS = 14,
+    IPERF_DONE = 16,
+    ACCESS_DENIED = -1,
+    SERVER_ERROR = -2,
+};
+
+/* Why a test ended. */
+enum iperf3_end {
+    END_NONE,
+    END_OK,
+    END_CLIENT_GONE,  /* control connection closed or reset */
+    END_CLIENT_QUIT,  /* the client said that it gives up */
+    END_BAD_MESSAGE,  /* something unexpected on the control connection */
+    END_BAD_PARAMS,   /* parameters that are no JSON or out of range */
+    END_TIMEOUT,      /* a step did not come, or the test never ended */
+    END_PREEMPTED,    /* silent, and another client is waiting */
+    END_NOMEM,
+    END_KINDS,
+};
+
+/* What the client asked for. */
+struct iperf3_params {
+    bool udp;
+    bool reverse;
+    bool bidir;
+    bool nodelay;
+    bool server_output;
+    bool counters_64bit;
+    u16_t parallel;
+    u32_t omit_s;
+    u32_t time_s; /* 0: until the client says so */
+    u32_t block;  /* bytes of a datagram or write */
+    u64_t rate;   /* bits/s of each stream; 0: as fast as possible */
+};
+
+struct iperf3_stream {
+    /* written when it is made */
+    struct tcp_pcb *pcb; /* NULL: UDP, or gone */
+    ip_addr_t addr;      /* UDP: the peer */
+    u16_t port;
+    u16_t id;            /* what the client calls it */
+    bool sender;         /* we send */
+
+    /* data path */
+    u64_t bytes;         /* received, or handed to lwIP */
+    u64_t omit_bytes;    /* of them, before the omit time was over */
+    u64_t start_us;      /* sender: when its budget began */
+    u64_t paced;         /* sender: bytes since then */
+    u32_t offset;        /* TCP sender: next byte of the pattern */
+
+    /* UDP */
+    u64_t packets;       /* highest number received, or number sent */
+    u64_t errors;        /* missing */
+    u64_t out_of_order;
+    u64_t omit_packets;
+    u64_t omit_errors;
+    s64_t transit_ns;    /* of the last one */
+    s64_t jitter16_ns;   /* 16 times the jitter of RFC 1889 */
+};
+
+/* Where in its life a test is: what the control connection waits for. */
+enum iperf3_phase {
+    PHASE_IDLE,
+    PHASE_PARAMS,  /* length and text of the parameters */
+    PHASE_STREAMS, /* connections of all streams */
+    PHASE_RUNNING, /* TEST_END */
+    PHASE_RESULTS, /* length and text of the client's results */
+    PHASE_DONE,    /* IPERF_DONE */
+};
+
+struct iperf3_test {
+    enum iperf3_phase phase;
+    enum iperf3_end fault; /* the pump ends the test for this reason */
+    struct tcp_pcb *control;
+    char cookie[COOKIE_LEN];
+    struct iperf3_params params;
+    u32_t deadline_ms; /* of the phase */
+    bool has_deadline;
+
+    /* incoming message: a length of 4 bytes, then text */
+    u32_t got;
+    u32_t len;
+    char text[PARAMS_MAX];
+
+    u16_t streams_len;
+    u16_t streams_want;
+    bool omitting;
+    u64_t start_us;  /* of the running phase, or of the end of omitting */
+    u64_t end_us;
+    u64_t active_us; /* when a byte last moved on any stream */
+};
+
+struct iperf3_counters {
+    u64_t ended[END_KINDS];
+    u64_t denied;
+    u64_t no_cookie;   /* connections without one, in time */
+    u64_t stray_udp;   /* datagrams of no stream */
+    u64_t rx_bytes;
+    u64_t tx_bytes;
+    u64_t tx_retry;    /* datagrams that had to wait for room */
+};
+
+extern struct iperf3_test iperf3_test;
+extern struct iperf3_stream iperf3_streams[STREAMS_MAX];
+extern struct iperf3_counters iperf3_count;
+
+/* ---- iperf3.c ---- */
+
+/* Takes the callbacks off and closes; aborts where that needs memory. Not
+ * inside a callback of the same pcb. */
+void iperf3_close(struct tcp_pcb *pcb);
+void iperf3_abort(struct tcp_pcb *pcb);
+
+/* ---- iperf3_control.c ---- */
+
+/* A client whose cookie has come becomes the one that is served. */
+void iperf3_begin(struct tcp_pcb *pcb, const char *cookie);
+/* A stream is there; when it was the last, the test starts. */
+void iperf3_stream_ready(void);
+/* Once a turn: deadlines, omit time, the end. */
+void iperf3_control_pump(void);
+
+/* ---- iperf3_params.c ---- */
+
+/* False: no JSON, or something that cannot be served. */
+bool iperf3_read_params(const char *text, size_t len, struct iperf3_params *p);
+
+/* ---- iperf3_tcp.c ---- */
+
+/* Makes the connection the next stream of the test. */
+void iperf3_tcp_stream(struct tcp_pcb *pcb);
+/* Payload of a stream: counts and frees it. */
+void iperf3_tcp_received(struct iperf3_stream *s, struct pbuf *p);
+/* Sends what may be sent; true: call again at once. */
+bool iperf3_tcp_pump(void);
+/* Bytes that have left: handed to lwIP and no longer waiting there. */
+u64_t iperf3_tcp_sent(const struct iperf3_stream *s);
+
+/* ---- iperf3_udp.c ---- */
+
+err_t iperf3_udp_start(void);
+bool iperf3_udp_pump(void);
+
+/* ---- iperf3_pace.c ---- */
+
+/*
+ * Bytes that the stream may send now under its rate, at most `most`. Less
+ * than it asked for: a wake-up has been requested for the rest.
+ */
+u32_t iperf3_allowed(struct iperf3_stream *s, u32_t block, u32_t most);
+
+/* ---- iperf3_report.c ---- */
+
+/* Writes our results as the protocol has them; returns the length. */
+size_t iperf3_results(char *out, size_t size);
+/* The line at the end of a test. */
+void iperf3_log_summary(void);
+
+/* The next stream, with its number; NULL when there are enough. */
+struct iperf3_stream *iperf3_new_stream(void);
+
+/* Data that streams send: a run of it is always there without a seam. */
+#define IPERF3_PATTERN (128u * 1024)
+extern u8_t iperf3_pattern[IPERF3_PATTERN];
+
+#endif

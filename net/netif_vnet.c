@@ -139,12 +139,24 @@ static void leave_device_csum(struct netif_vnet *n)
     use_device_csum(n);
 }
 
+/*
+ * Once a send has been put off, so is every other one of some length until
+ * the stack has gone round (netstack_step): else who has just got its ACKs
+ * takes each place that becomes free, and who waits waits for ever. Short
+ * frames (acknowledgements, ARP) need not wait for bulk.
+ */
 static err_t link_output(struct netif *netif, struct pbuf *p)
 {
+    enum { SHORT_FRAME = 128 };
     struct netif_vnet *n = netif->state;
     bool csum = !(netif->chksum_flags & NETIF_CHECKSUM_GEN_TCP);
-    err_t err = pbuf_tx(n->vnet, p, csum);
+    err_t err;
 
+    if (n->tx_retry && p->tot_len > SHORT_FRAME) {
+        netif_vnet_stats.tx_queued++;
+        return ERR_MEM;
+    }
+    err = pbuf_tx(n->vnet, p, csum);
     if (err == ERR_VAL) {
         leave_device_csum(n);
         return ERR_OK;

@@ -23,6 +23,7 @@
     X(tx_cloned, "frames joined: more pieces than the driver takes")        \
     X(tx_nomem, "frames dropped: no memory to join them")                   \
     X(tx_refused, "sends put off: ring full")                               \
+    X(tx_queued, "sends put off: others wait already")                      \
     X(tx_down, "sends put off: device down")                                \
     X(tx_csum_lost, "frames dropped: a fragment without its checksum")      \
     X(tx_invalid, "frames dropped: not sendable")
@@ -38,7 +39,7 @@ extern struct netif_vnet_stats netif_vnet_stats;
 struct netif_vnet {
     struct netif netif;
     struct vnet *vnet; /* NULL: not in use */
-    bool tx_retry;     /* a send was put off: try after the next reclaim */
+    bool tx_retry;     /* a send was put off: go round when there is room */
     bool soft_csum;    /* TCP checksums by lwIP although the device could */
     uint32_t shown_ip; /* what was printed last */
     uint8_t shown_ip6; /* a bit for each address printed */

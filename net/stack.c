@@ -19,8 +19,16 @@
 enum { MAX_INTERFACES = 8 };
 
 static struct netif_vnet interface[MAX_INTERFACES];
+static uint8_t turn_id; /* extension of a connection: when it had its turn */
 
 /* ---- printing addresses ----------------------------------------------- */
+
+/* The number in an interface's name: its place in the table, since lwIP's
+ * own counts on when an interface goes and comes back. */
+static unsigned unit_of(const struct netif_vnet *n)
+{
+    return (unsigned)(n - interface);
+}
 
 static unsigned prefix_len(uint32_t mask)
 {
@@ -41,8 +49,7 @@ static void print_ip4(struct netif_vnet *n)
         return;
     ip4addr_ntoa_r(netif_ip4_addr(netif), addr, sizeof(addr));
     ip4addr_ntoa_r(netif_ip4_gw(netif), gw, sizeof(gw));
-    plat_log(LOG_INFO, "vireo: %c%c%u address %s/%u gw %s", netif->name[0],
-             netif->name[1], netif->num, addr,
+    plat_log(LOG_INFO, "vireo: en%u address %s/%u gw %s", unit_of(n), addr,
              prefix_len(ip4_addr_get_u32(netif_ip4_netmask(netif))), gw);
 }
 
@@ -60,8 +67,7 @@ static void print_ip6(struct netif_vnet *n, int i)
         return;
     n->shown_ip6 |= bit;
     ip6addr_ntoa_r(netif_ip6_addr(netif, i), addr, sizeof(addr));
-    plat_log(LOG_INFO, "vireo: %c%c%u address %s/64", netif->name[0],
-             netif->name[1], netif->num, addr);
+    plat_log(LOG_INFO, "vireo: en%u address %s/64", unit_of(n), addr);
 }
 
 static void status_changed(struct netif *netif)
@@ -150,11 +156,12 @@ void netstack_remove(struct vnet *v)
     set_default_interface();
 }
 
-/* ---- start and step --------------------------------------------------- */
+/* ---- start -------------------------------------------------------------- */
 
 int netstack_start(void)
 {
     lwip_init();
+    turn_id = tcp_ext_arg_alloc_id();
     for (unsigned i = 0; i < app_count; i++) {
         if (apps[i]->start() != ERR_OK) {
             plat_log(LOG_ERR, "vireo: %s server: cannot start",
@@ -165,19 +172,66 @@ int netstack_start(void)
     return V_OK;
 }
 
-/* Sends that found no room are tried again, now that the driver has
- * reclaimed. lwIP itself would wait for the next ACK or timer. */
-static void retry_refused(void)
+/* ---- sends that found no room ------------------------------------------ */
+
+/* May large frames be sent again? False when nobody was put off. */
+static bool open_interfaces(void)
 {
-    bool retry = false;
+    bool waiting = false;
 
     for (unsigned i = 0; i < MAX_INTERFACES; i++) {
-        retry |= interface[i].tx_retry;
+        waiting |= interface[i].tx_retry;
         interface[i].tx_retry = false;
     }
-    if (retry)
-        tcp_txnow();
+    return waiting;
 }
+
+/* Has every interface put off a send again? */
+static bool all_full(void)
+{
+    for (unsigned i = 0; i < MAX_INTERFACES; i++) {
+        if (interface[i].vnet && !interface[i].tx_retry)
+            return false;
+    }
+    return true;
+}
+
+/* Of the connections that wait and have not had their turn in this round,
+ * the one whose last turn is longest ago. */
+static struct tcp_pcb *longest_waiting(uint32_t round)
+{
+    struct tcp_pcb *best = NULL;
+    uint32_t most = 0;
+
+    for (struct tcp_pcb *pcb = tcp_active_pcbs; pcb; pcb = pcb->next) {
+        uint32_t last = (uint32_t)(uintptr_t)tcp_ext_arg_get(pcb, turn_id);
+
+        if ((pcb->flags & TF_NAGLEMEMERR) && round - last > most) {
+            most = round - last;
+            best = pcb;
+        }
+    }
+    return best;
+}
+
+/*
+ * The driver has reclaimed: connections that were put off get a turn each,
+ * for as long as there is room. lwIP itself would wait for the next ACK or
+ * timer, and its own tcp_txnow() would serve the same one first every time.
+ */
+static void serve_waiting(void)
+{
+    static uint32_t round;
+    struct tcp_pcb *pcb;
+
+    round++;
+    while (!all_full() && (pcb = longest_waiting(round)) != NULL) {
+        tcp_ext_arg_set(pcb, turn_id, (void *)(uintptr_t)round);
+        tcp_output(pcb);
+    }
+}
+
+/* ---- step --------------------------------------------------------------- */
 
 static void ask_wakeup(void)
 {
@@ -188,16 +242,35 @@ static void ask_wakeup(void)
         plat_wakeup_at((plat_now_ns() / 1000000 + ms) * 1000000);
 }
 
-bool netstack_step(void)
+static bool pump_apps(void)
 {
     bool again = false;
 
-    retry_refused();
-    sys_check_timeouts();
     for (unsigned i = 0; i < app_count; i++) {
         if (apps[i]->pump && apps[i]->pump())
             again = true;
     }
+    return again;
+}
+
+bool netstack_step(void)
+{
+    static bool apps_first;
+    bool again = false;
+
+    /* Servers and waiting connections are first in turns, or datagrams
+     * would never find room beside a connection that fills the ring. */
+    apps_first = !apps_first;
+    if (open_interfaces()) {
+        if (apps_first)
+            again = pump_apps();
+        serve_waiting();
+    } else {
+        apps_first = false;
+    }
+    sys_check_timeouts();
+    if (!apps_first)
+        again = pump_apps();
     ask_wakeup();
     return again;
 }

@@ -175,7 +175,7 @@ static unsigned class_for(size_t size)
 {
     unsigned cls = 0;
 
-    while (cls < CLASSES && class_size[cls] < size + SLOT_HEADER)
+    while (cls < CLASSES && class_size[cls] - (size_t)SLOT_HEADER < size)
         cls++;
     return cls;
 }

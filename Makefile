@@ -11,6 +11,10 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
+# V=1 shows the commands instead of what they make.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
+
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -75,7 +79,7 @@ ifeq ($(origin LWIP_DIR),file)
 LWIP_READY := $(LWIP_DIR)/.verified
 
 $(LWIP_READY):
-	boot/fetch-lwip.sh
+	@boot/fetch-lwip.sh
 
 $(LWIP_SRCS): | $(LWIP_READY) ;
 endif
@@ -97,17 +101,19 @@ kernel: $(BUILD)/vireo32.elf $(BUILD)/vireo.elf ## build the kernel image
 # For -kernel by multiboot 1: an ELF32 container, and the header that the
 # ELF64 must not have (boot/multiboot.S says why).
 $(BUILD)/vireo32.elf: $(BUILD)/vireo.elf
-	$(OBJCOPY) -O binary -j .multiboot1_template \
+	$(call say,COPY)
+	$(Q)$(OBJCOPY) -O binary -j .multiboot1_template \
 		--set-section-flags .multiboot1_template=alloc $< $@.header
-	$(OBJCOPY) -O elf32-i386 --update-section .multiboot1=$@.header $< $@
+	$(Q)$(OBJCOPY) -O elf32-i386 --update-section .multiboot1=$@.header $< $@
 
 # Linked twice: names and addresses of the functions are taken from the first
 # link, and their table comes behind the code, so that adding it moves none.
 $(BUILD)/vireo.elf: $(KERNEL_OBJS) linker.ld kernel/ksyms.awk
-	$(CC) $(KERNEL_LDFLAGS) -T linker.ld -o $(KOBJ)/first.elf $(KERNEL_OBJS)
-	$(NM) -n $(KOBJ)/first.elf | awk -f kernel/ksyms.awk >$(KOBJ)/ksyms.S
-	$(CC) -c -o $(KOBJ)/ksyms.o $(KOBJ)/ksyms.S
-	$(CC) $(KERNEL_LDFLAGS) -T linker.ld -o $@ $(KERNEL_OBJS) $(KOBJ)/ksyms.o
+	$(call say,LD)
+	$(Q)$(CC) $(KERNEL_LDFLAGS) -T linker.ld -o $(KOBJ)/first.elf $(KERNEL_OBJS)
+	$(Q)$(NM) -n $(KOBJ)/first.elf | awk -f kernel/ksyms.awk >$(KOBJ)/ksyms.S
+	$(Q)$(CC) -c -o $(KOBJ)/ksyms.o $(KOBJ)/ksyms.S
+	$(Q)$(CC) $(KERNEL_LDFLAGS) -T linker.ld -o $@ $(KERNEL_OBJS) $(KOBJ)/ksyms.o
 	@$(NM) -n $@ | awk -f kernel/ksyms.awk | cmp - $(KOBJ)/ksyms.S || \
 		{ echo "the symbol table moved the code"; rm -f $@; exit 1; }
 
@@ -115,10 +121,11 @@ iso: $(BUILD)/vireo.iso ## build an image that GRUB boots (multiboot 2)
 
 $(BUILD)/vireo.iso: $(BUILD)/vireo.elf boot/grub.cfg
 	@mkdir -p $(BUILD)/iso/boot/grub
-	cp $(BUILD)/vireo.elf $(BUILD)/iso/boot/vireo.elf
-	$(STRIP) --strip-debug $(BUILD)/iso/boot/vireo.elf
-	cp boot/grub.cfg $(BUILD)/iso/boot/grub/grub.cfg
-	grub-mkrescue -o $@ $(BUILD)/iso >$(BUILD)/iso.log 2>&1 || \
+	$(call say,ISO)
+	$(Q)cp $(BUILD)/vireo.elf $(BUILD)/iso/boot/vireo.elf
+	$(Q)$(STRIP) --strip-debug $(BUILD)/iso/boot/vireo.elf
+	$(Q)cp boot/grub.cfg $(BUILD)/iso/boot/grub/grub.cfg
+	$(Q)grub-mkrescue -o $@ $(BUILD)/iso >$(BUILD)/iso.log 2>&1 || \
 		{ cat $(BUILD)/iso.log; rm -f $@; exit 1; }
 
 # The compiler must not make calls to memcpy out of memcpy's own loops.
@@ -126,15 +133,18 @@ $(KOBJ)/kernel/string.o: KERNEL_CFLAGS += $(NO_LOOP_CALLS)
 
 $(KOBJ)/lwip/%.o: $(LWIP_DIR)/%.c
 	@mkdir -p $(@D)
-	$(CC) $(KERNEL_CFLAGS) $(LWIP_WARN) $(INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(LWIP_WARN) $(INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
 
 $(KOBJ)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(KERNEL_CFLAGS) $(WARN) $(INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(WARN) $(INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
 
 $(KOBJ)/%.o: %.S
 	@mkdir -p $(@D)
-	$(CC) $(KERNEL_CFLAGS) $(INCLUDES) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(KERNEL_CFLAGS) $(INCLUDES) -c -o $@ $<
 
 -include $(KERNEL_OBJS:.o=.d)
 
@@ -158,20 +168,23 @@ HOST_INCLUDES := $(INCLUDES) -Itests -Itests/host -Itests/model
 
 $(UNIT_BINS): $(BUILD)/unit/%: $(HOBJ)/tests/unit/%.o $(BUILD)/libvireo.a
 	@mkdir -p $(@D)
-	$(CC) $(HOST_LDFLAGS) -o $@ $^
+	$(call say,LD)
+	$(Q)$(CC) $(HOST_LDFLAGS) -o $@ $^
 
 $(BUILD)/libvireo.a: $(HOST_OBJS)
 	@rm -f $@
-	@echo "ar $@"
-	@$(AR) rcs $@ $(HOST_OBJS)
+	$(call say,AR)
+	$(Q)$(AR) rcs $@ $(HOST_OBJS)
 
 $(HOBJ)/lwip/%.o: $(LWIP_DIR)/%.c
 	@mkdir -p $(@D)
-	$(CC) $(HOST_CFLAGS) $(LWIP_WARN) $(INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(HOST_CFLAGS) $(LWIP_WARN) $(INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
 
 $(HOBJ)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(HOST_CFLAGS) $(WARN) $(HOST_INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(HOST_CFLAGS) $(WARN) $(HOST_INCLUDES) $(LWIP_INCLUDES) -c -o $@ $<
 
 -include $(HOST_OBJS:.o=.d) $(UNIT_OBJS:.o=.d)
 
@@ -199,38 +212,38 @@ help: ## this list
 # A new make after setup: what this one found out about the compiler may have
 # been found without one.
 demo: ## install what is missing, build, boot, and run iperf3 against it
-	boot/setup.sh demo
-	$(MAKE) kernel
-	tests/system/demo.py
+	@boot/setup.sh demo
+	@$(MAKE) --no-print-directory kernel
+	@tests/system/demo.py
 
 run: ## boot with the console here (NET=tap: in a namespace, with a shell)
-	boot/setup.sh demo $(if $(filter tap,$(NET)),tap)
-	$(MAKE) kernel
+	@boot/setup.sh demo $(if $(filter tap,$(NET)),tap)
+	@$(MAKE) --no-print-directory kernel
 	@boot/run.sh
 
 debug: ## boot stopped at a debugger stub, and start gdb
-	boot/setup.sh demo debug
-	$(MAKE) kernel
+	@boot/setup.sh demo debug
+	@$(MAKE) --no-print-directory kernel
 	@boot/debug.sh
 
 test: ## everything that is a test
-	boot/setup.sh test
-	$(MAKE) kernel iso unit-programs
-	tests/run
+	@boot/setup.sh test
+	@$(MAKE) --no-print-directory kernel iso unit-programs
+	@tests/run
 
 unit-programs: $(UNIT_BINS)
 
 unit: unit-programs ## the unit tests
-	tests/run unit
+	@tests/run unit
 
 system: kernel iso ## the tests that boot the kernel
-	tests/run system
+	@tests/run system
 
 lint: ## rules of the sources, formatting, static analysis
-	tests/lint --all
+	@tests/lint --all
 
 format: ## format the sources (clang-format)
-	tests/lint --format
+	@tests/lint --format
 
 clean: ## remove what was built; lwIP stays
 	rm -rf $(KOBJ) $(HOBJ) $(BUILD)/unit $(BUILD)/libvireo.a $(BUILD)/iso \

@@ -98,7 +98,7 @@ void rxbuf_refill(struct vnet *v)
     uint16_t before = virtq_in_flight(&rx->vq);
     int err = V_OK;
 
-    if (virtq_room(&rx->vq) < rx->batch)
+    if (virtq_room(&rx->vq) < rx->batch && !rx->starved)
         return;
     while (virtq_room(&rx->vq) > 0 && err == V_OK)
         err = rxbuf_post(rx);

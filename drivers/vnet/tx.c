@@ -27,10 +27,8 @@ int tx_init(struct vnet *v)
     tx->slots = plat_dma_alloc(n * sizeof(struct txslot), CACHE_LINE);
     tx->heads = plat_dma_alloc((size_t)n * TX_SLOT_BYTES, CACHE_LINE);
     tx->slots_len = n;
-    if (!tx->slots || !tx->heads) {
-        tx_free(tx);
-        return V_NOMEM;
-    }
+    if (!tx->slots || !tx->heads)
+        return V_NOMEM; /* one of them is freed with the queue */
     for (unsigned i = 0; i < n; i++) {
         struct txslot *s = &tx->slots[i];
 

@@ -143,9 +143,6 @@ void own_unwatch(struct vring_dev *vr)
         p = &(*p)->next;
     if (*p)
         *p = vr->next;
-    if (!rings) {
+    if (!rings)
         host_on_dma_free = NULL;
-        free(map);
-        map = NULL;
-    }
 }

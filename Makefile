@@ -209,6 +209,10 @@ FORCE:
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
+# For NET=tap: the dollars in it are the shell's, not make's.
+override CMD := $(value CMD)
+export CMD
+
 # A new make after setup: what this one found out about the compiler may have
 # been found without one.
 demo: ## install what is missing, build, boot, and run iperf3 against it
@@ -217,7 +221,7 @@ demo: ## install what is missing, build, boot, and run iperf3 against it
 	@tests/system/demo.py
 
 run: ## boot with the console here (NET=tap: in a namespace, with a shell)
-	@boot/setup.sh demo $(if $(filter tap,$(NET)),tap)
+	@boot/setup.sh demo $(if $(filter tap,$(NET)),run-tap)
 	@$(MAKE) --no-print-directory kernel
 	@boot/run.sh
 

@@ -1,0 +1,107 @@
+#!/bin/bash
+#
+# Installs what is missing, and nothing when nothing is.
+#
+#     boot/setup.sh [demo] [run-tap] [debug] [iso] [test] [all]
+#
+#   demo     (default) compiler, emulator, iperf3
+#   run-tap  what `make run NET=tap` needs
+#   debug    a debugger
+#   iso      what makes an image for GRUB
+#   test     all of these
+#   all      and what only `make lint` uses
+#
+# By apt-get, with sudo where we are not root. Whatever is there already, from
+# a package or not, is left alone. lwIP comes with every group
+# (boot/fetch-lwip.sh).
+
+set -eu
+
+cd "$(dirname "$0")/.."
+
+# group, package, and what tells that it is there: a program or a file
+table='
+demo     gcc              gcc
+demo     libc6-dev        /usr/include/stdio.h
+demo     binutils         ld
+demo     make             make
+demo     qemu-system-x86  qemu-system-x86_64
+demo     iperf3           iperf3
+demo     python3          python3
+demo     xz-utils         xz
+run-tap  iproute2         ip
+run-tap  util-linux       unshare
+run-tap  iputils-ping     ping
+debug    gdb              gdb
+iso      grub-common      grub-mkrescue
+iso      grub-pc-bin      /usr/lib/grub/i386-pc/multiboot2.mod
+iso      xorriso          xorriso
+iso      mtools           mformat
+all      clang-format     clang-format
+all      cppcheck         cppcheck
+'
+
+die() {
+    echo "setup: $*" >&2
+    exit 1
+}
+
+groups_of() {
+    case $1 in
+    demo | run-tap | debug | iso) echo "$1" ;;
+    test) echo demo run-tap debug iso ;;
+    all) echo demo run-tap debug iso all ;;
+    *) die "no group '$1'; the head of $0 says what there is" ;;
+    esac
+}
+
+present() {
+    case $1 in
+    /*) [ -e "$1" ] ;;
+    *) command -v "$1" >/dev/null || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ] ;;
+    esac
+}
+
+missing_packages() { # groups
+    local group package proof
+
+    while read -r group package proof; do
+        case " $* " in
+        *" $group "*) present "$proof" || echo "$package" ;;
+        esac
+    done <<<"$table"
+}
+
+install() { # packages
+    local become=()
+
+    command -v apt-get >/dev/null ||
+        die "missing: $*. These are Debian's names, and there is no apt-get" \
+            "here; please install the like yourself."
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null ||
+            die "missing: $*. This is neither root nor is there sudo: please" \
+                "have somebody run 'apt-get install $*'."
+        become=(sudo)
+    fi
+    echo "setup: installing $*${become:+ (with sudo)}"
+    # iperf3's package would ask whether to start a server.
+    become+=(env DEBIAN_FRONTEND=noninteractive)
+    "${become[@]}" apt-get -q update ||
+        echo "setup: the package lists are not all up to date; going on"
+    "${become[@]}" apt-get -q install -y --no-install-recommends "$@" ||
+        die "apt-get could not install: $*"
+}
+
+groups=
+for word in "${@:-demo}"; do
+    groups="$groups $(groups_of "$word")" || exit 1
+done
+missing=$(missing_packages $groups)
+if [ -n "$missing" ]; then
+    # shellcheck disable=SC2086
+    install $missing
+    missing=$(missing_packages $groups)
+    [ -z "$missing" ] || die "installed, but still not found:" $missing
+fi
+exec boot/fetch-lwip.sh

@@ -170,7 +170,7 @@ class Guest:
         self.wait_ready = wait
         self.check = check      # look for trouble at the end
         self.seconds = seconds  # patience with a boot
-        self.host = GUEST_IP
+        self.host, self.port = GUEST_IP, 5201
         self._dir = None
         self._process = None
         self._monitor = None
@@ -294,10 +294,9 @@ class Guest:
         """Runs a command of the guest; returns what it printed."""
         start = self.mark()
         self.type(line)
-        begin = self.wait_for(line + '\n', seconds, start)
-        # The prompt comes at the beginning of a line, also of the first.
-        end = self.wait_for('\n> ', seconds, begin - 1)
-        return self.console.text[begin:end - 2]
+        # The echo may be torn apart by messages; only a prompt ends it.
+        end = self.wait_for('\n> ', seconds, start)
+        return self.console.text[start:end - 2].partition('\n')[2]
 
     def stats(self):
         """The guest's counters, by name; sections are joined by name."""

@@ -26,7 +26,8 @@
 #   SERIAL   stdio (default), or another -serial destination
 #   QMP, HMP paths of unix sockets for the two kinds of monitor
 #   GDB      host:port of a debugger stub; the guest starts stopped
-#   EXTRA    further arguments, split at blanks
+#   EXTRA    further arguments, split at blanks; they come before the network
+#            device, which may sit on a bus that they make (DEVICE=bus=...)
 #   QEMU     the program
 
 set -eu
@@ -160,11 +161,11 @@ qemu=${QEMU:-qemu-system-x86_64}
 args=()
 machine_args
 boot_args
-net_args
 access_args
 extra=()
 read -r -d '' -a extra <<<"${EXTRA:-}" || true
 args+=("${extra[@]}")
+net_args
 
 case ${1:-} in
 '') ;;

@@ -25,7 +25,7 @@ void host_leak_baseline(void);
 /* Something else to be counted by the leak check: receive buffers, pbufs. */
 void host_leak_probe(const char *what, uint64_t (*count)(void));
 
-/* ---- memory ------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------- */
 
 /*
  * DMA memory is a file mapped twice. The driver's view is what

@@ -121,7 +121,7 @@ struct model {
     void *door;
 };
 
-/* ---- the test's side ------------------------------------------------------ */
+/* ---- the test's side ---------------------------------------------------- */
 
 /* A device offering these features: MAC 52:54:00:12:34:56, link up, MTU 1500
  * in its configuration, two queues of 256. */
@@ -175,7 +175,7 @@ void model_needs_reset(struct model *m);
  */
 void model_check_idle(struct model *m);
 
-/* ---- the doors' side ------------------------------------------------------- */
+/* ---- the doors' side ---------------------------------------------------- */
 
 uint64_t netdev_features(struct model *m);
 void netdev_accept(struct model *m, unsigned word, uint32_t features);
@@ -190,7 +190,7 @@ uint8_t netdev_generation(struct model *m);
 /* Every access but reading the status: not between reset and its end. */
 void netdev_check_ready(struct model *m, const char *what);
 
-/* ---- inside ----------------------------------------------------------------- */
+/* ---- inside ------------------------------------------------------------- */
 
 static inline bool model_has(const struct model *m, unsigned bit)
 {

@@ -125,7 +125,7 @@ TEST(no_doorbell_when_the_device_was_faster)
     rig_end(&r);
 }
 
-/* ---- interrupts -------------------------------------------------------------------- */
+/* ---- interrupts --------------------------------------------------------- */
 
 static void add(unsigned n)
 {

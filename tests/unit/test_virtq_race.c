@@ -29,7 +29,7 @@ static double seconds(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* ---- both at the same moment --------------------------------------------------------- */
+/* ---- both at the same moment -------------------------------------------- */
 
 #define LITMUS_ROUNDS 100000u
 
@@ -173,7 +173,7 @@ TEST(arm_against_completion_flags)
     litmus(false, true);
 }
 
-/* ---- a long conversation ------------------------------------------------------------------- */
+/* ---- a long conversation ------------------------------------------------ */
 
 /* Sleeps until the flag is set; false when it never is. */
 static bool wait_for(_Atomic bool *flag)

@@ -7,7 +7,7 @@
 #define BIT(name) VIRTIO_BIT(VIRTIO_NET_F_##name)
 #define ALL UINT64_MAX
 
-/* ---- features ------------------------------------------------------------------------- */
+/* ---- features ----------------------------------------------------------- */
 
 /* FEAT-01 to FEAT-03: whatever is offered; the model checks what is taken. */
 TEST(any_offer_is_survived)
@@ -77,7 +77,7 @@ TEST(features_that_are_refused_stay_off)
     rig_stop();
 }
 
-/* ---- configuration ---------------------------------------------------------------------- */
+/* ---- configuration ------------------------------------------------------ */
 
 TEST(address_of_the_device)
 {
@@ -146,7 +146,7 @@ TEST(configuration_shorter_than_its_fields)
     rig_stop();
 }
 
-/* ---- link ------------------------------------------------------------------------------------ */
+/* ---- link --------------------------------------------------------------- */
 
 TEST(link_is_followed)
 {
@@ -177,7 +177,7 @@ TEST(no_status_means_up)
     rig_stop();
 }
 
-/* ---- interrupts -------------------------------------------------------------------------------- */
+/* ---- interrupts --------------------------------------------------------- */
 
 /* A device without interrupts is polled: by timer, and soon. */
 TEST(device_without_interrupts)
@@ -242,7 +242,7 @@ TEST(lost_transmit_interrupt)
     rig_stop();
 }
 
-/* ---- opening and closing ---------------------------------------------------------------------------- */
+/* ---- opening and closing ------------------------------------------------ */
 
 TEST(a_device_of_another_kind)
 {

@@ -238,4 +238,21 @@ static inline void rig_expect_tx(uint32_t len, uint32_t seed)
     free(f);
 }
 
+/* Two and a half seconds go by. */
+static inline void rig_settle(void)
+{
+    for (unsigned i = 0; i < 250; i++) {
+        host_advance_ms(10);
+        rig_turn();
+    }
+}
+
+static inline void rig_traffic(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        rig_expect_rx(60 + i % 250 * 5, i);
+        rig_expect_tx(60 + i % 250 * 5, i);
+    }
+}
+
 #endif

@@ -13,19 +13,18 @@
 
 extern const struct app iperf3_app;
 
-/* A connection whose cookie is not complete. */
+/* A connection that has not been found out. */
 struct waiting {
-    struct tcp_pcb *pcb; /* NULL: this place is free, or it has gone */
+    struct waiting *next;
+    struct tcp_pcb *pcb; /* NULL: gone, or this place is free */
     u32_t since_ms;
     u8_t got;
-    bool full;           /* the cookie is there: to be dealt with */
-    bool closed;         /* the peer has closed before that */
+    bool bad;            /* closed, or no client that we know */
     char cookie[COOKIE_LEN];
-    struct pbuf *rest;   /* what came behind the cookie */
 };
 
-static struct waiting waiting[WAITING_MAX];
-static unsigned waiting_count;
+static struct waiting place[WAITING_MAX];
+static struct waiting *waiting; /* in the order of their coming */
 
 void iperf3_abort(struct tcp_pcb *pcb)
 {
@@ -48,35 +47,32 @@ void iperf3_close(struct tcp_pcb *pcb)
 
 /* ---- up to the cookie ---- */
 
-static void forget(struct waiting *w)
+static bool complete(const struct waiting *w)
 {
-    if (w->rest)
-        pbuf_free(w->rest);
-    memset(w, 0, sizeof(*w));
-    waiting_count--;
+    return w->got == COOKIE_LEN;
 }
 
+/* A client that we know says nothing behind its cookie until it is asked. */
 static err_t waiting_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p,
                           err_t err)
 {
     struct waiting *w = arg;
-    u16_t n;
+    u16_t room = (u16_t)(COOKIE_LEN - w->got);
 
     (void)err;
     if (!p) {
-        w->closed = true;
+        w->bad = true;
         return ERR_OK;
     }
-    n = pbuf_copy_partial(p, w->cookie + w->got,
-                          (u16_t)(COOKIE_LEN - w->got), 0);
-    w->got = (u8_t)(w->got + n);
-    w->full = w->got == COOKIE_LEN;
-    tcp_recved(pcb, n);
-    p = pbuf_free_header(p, n);
-    if (p && w->rest)
-        pbuf_cat(w->rest, p);
-    else if (p)
-        w->rest = p;
+    if (p->tot_len > room)
+        w->bad = true;
+    else
+        w->got = (u8_t)(w->got +
+                        pbuf_copy_partial(p, w->cookie + w->got, room, 0));
+    if (complete(w) && w->cookie[COOKIE_LEN - 1] != '\0')
+        w->bad = true;
+    tcp_recved(pcb, p->tot_len);
+    pbuf_free(p);
     return ERR_OK;
 }
 
@@ -86,40 +82,71 @@ static void waiting_err(void *arg, err_t err)
 
     (void)err;
     w->pcb = NULL;
-    w->closed = true;
+    w->bad = true;
+}
+
+static void forget(struct waiting *w)
+{
+    struct waiting **at = &waiting;
+
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    memset(w, 0, sizeof(*w));
+}
+
+static void give_up(struct waiting *w)
+{
+    iperf3_count.no_cookie++;
+    if (w->pcb)
+        iperf3_abort(w->pcb);
+    forget(w);
+}
+
+/* A free place at the end of the line. When all are taken, the one that has
+ * stood there longest without a cookie goes. */
+static struct waiting *new_place(void)
+{
+    struct waiting **at = &waiting;
+    struct waiting *w = waiting;
+    unsigned n = 0;
+
+    for (; w; w = w->next)
+        n++;
+    if (n == WAITING_MAX) {
+        for (w = waiting; w && complete(w); w = w->next)
+            ;
+        if (!w)
+            return NULL;
+        give_up(w);
+    }
+    for (w = place; w->pcb || w->bad; w++)
+        ;
+    while (*at)
+        at = &(*at)->next;
+    *at = w;
+    return w;
 }
 
 static err_t accepted(void *arg, struct tcp_pcb *pcb, err_t err)
 {
+    struct waiting *w;
+
     (void)arg;
     if (err != ERR_OK || !pcb)
         return ERR_VAL;
-    for (unsigned i = 0; i < WAITING_MAX; i++) {
-        struct waiting *w = &waiting[i];
-
-        if (w->pcb || w->closed)
-            continue;
-        memset(w, 0, sizeof(*w));
-        w->pcb = pcb;
-        w->since_ms = sys_now();
-        waiting_count++;
-        tcp_arg(pcb, w);
-        tcp_recv(pcb, waiting_recv);
-        tcp_err(pcb, waiting_err);
-        return ERR_OK;
-    }
-    iperf3_count.denied++;
-    return ERR_MEM; /* lwIP resets the connection */
+    w = new_place();
+    if (!w)
+        return ERR_MEM; /* lwIP resets the connection */
+    w->pcb = pcb;
+    w->since_ms = sys_now();
+    tcp_arg(pcb, w);
+    tcp_recv(pcb, waiting_recv);
+    tcp_err(pcb, waiting_err);
+    return ERR_OK;
 }
 
 /* ---- from the cookie on ---- */
-
-/* Hands over what came behind the cookie, as if it came now. */
-static void replay(struct tcp_pcb *pcb, struct pbuf *rest)
-{
-    if (rest)
-        pcb->recv(pcb->callback_arg, pcb, rest, ERR_OK);
-}
 
 static void deny(struct tcp_pcb *pcb)
 {
@@ -130,74 +157,105 @@ static void deny(struct tcp_pcb *pcb)
     iperf3_close(pcb);
 }
 
-/* May a test that is under way be given up for another client? */
+/*
+ * May the test that runs be given up for another client? When nothing has
+ * moved for long, although by its rate it should have.
+ */
 static bool silent(void)
 {
     const struct iperf3_test *t = &iperf3_test;
+    u64_t limit = SILENT_MS * UINT64_C(1000);
 
-    return t->phase == PHASE_RUNNING &&
-           sys_now_us() - t->active_us > SILENT_MS * UINT64_C(1000);
+    if (t->phase != PHASE_RUNNING)
+        return false;
+    if (t->params.rate)
+        limit += 3 * iperf3_bytes_us(t->params.block, t->params.rate);
+    return sys_now_us() - t->active_us > limit;
 }
 
-static void sort(struct waiting *w)
+/*
+ * Streams have no names: they are numbered in the order in which the client
+ * has connected them. One whose cookie is late holds up those behind it.
+ */
+static bool overtakes(const struct waiting *w)
 {
-    struct iperf3_test *t = &iperf3_test;
-    struct tcp_pcb *pcb = w->pcb;
-    struct pbuf *rest = w->rest;
-    bool ours = t->phase != PHASE_IDLE &&
-                memcmp(w->cookie, t->cookie, COOKIE_LEN) == 0;
+    for (const struct waiting *e = waiting; e != w; e = e->next)
+        if (!e->bad && !complete(e) &&
+            ip_addr_eq(&e->pcb->remote_ip, &w->pcb->remote_ip) &&
+            sys_now() - e->since_ms < ORDER_MS)
+            return true;
+    return false;
+}
 
-    w->rest = NULL;
-    if (ours && t->phase == PHASE_STREAMS && !t->params.udp) {
-        iperf3_tcp_stream(pcb);
-        replay(pcb, rest);
+static bool is_stream(const struct waiting *w)
+{
+    const struct iperf3_test *t = &iperf3_test;
+
+    return t->phase == PHASE_STREAMS && !t->params.udp &&
+           memcmp(w->cookie, t->cookie, COOKIE_LEN) == 0;
+}
+
+/* What a connection with a cookie is. False: that cannot be said yet. */
+static bool sort(struct waiting *w)
+{
+    const struct iperf3_test *t = &iperf3_test;
+
+    if (t->fault != END_NONE)
+        return false; /* the test is over at the next turn */
+    if (is_stream(w)) {
+        if (overtakes(w))
+            return false;
+        iperf3_tcp_stream(w->pcb);
         iperf3_stream_ready();
     } else if (t->phase == PHASE_IDLE) {
-        iperf3_begin(pcb, w->cookie);
-        replay(pcb, rest);
-        if (w->closed)
-            t->fault = END_CLIENT_GONE;
+        iperf3_begin(w->pcb, w->cookie);
+    } else if (silent()) {
+        iperf3_fault(END_PREEMPTED);
+        return false;
     } else {
-        if (rest)
-            pbuf_free(rest);
-        deny(pcb);
-        if (silent())
-            t->fault = END_PREEMPTED;
+        deny(w->pcb);
     }
-    forget(w);
+    return true;
 }
 
 static void sort_waiting(void)
 {
-    for (unsigned i = 0; waiting_count && i < WAITING_MAX; i++) {
-        struct waiting *w = &waiting[i];
+    struct waiting *next;
 
-        if (w->pcb && w->full) {
-            sort(w);
-        } else if (w->closed ||
-                   (w->pcb && sys_now() - w->since_ms > COOKIE_MS)) {
-            iperf3_count.no_cookie++;
-            if (w->pcb)
-                iperf3_abort(w->pcb);
+    for (struct waiting *w = waiting; w; w = next) {
+        next = w->next;
+        if (w->bad || sys_now() - w->since_ms > COOKIE_MS)
+            give_up(w);
+        else if (complete(w) && sort(w))
             forget(w);
-        }
     }
 }
 
 /* ---- the application ---- */
+
+static void ask_wakeup(void)
+{
+    const struct iperf3_test *t = &iperf3_test;
+
+    if (t->phase != PHASE_IDLE || waiting)
+        plat_wakeup_at(sys_now_ns() + UINT64_C(250000000));
+}
 
 static bool pump(void)
 {
     const struct iperf3_test *t = &iperf3_test;
     bool more = false;
 
-    sort_waiting();
-    if (t->phase == PHASE_RUNNING && t->fault == END_NONE)
-        more = t->params.udp ? iperf3_udp_pump() : iperf3_tcp_pump();
     iperf3_control_pump();
-    if (t->phase != PHASE_IDLE || waiting_count)
-        plat_wakeup_at(sys_now_ns() + UINT64_C(500000000));
-    return more;
+    sort_waiting();
+    if (t->phase == PHASE_RUNNING && t->fault == END_NONE) {
+        if (t->params.udp)
+            more = iperf3_udp_pump();
+        else
+            iperf3_tcp_pump();
+    }
+    ask_wakeup();
+    return more || t->fault != END_NONE;
 }
 
 static void stats(app_line_fn *line)
@@ -229,11 +287,13 @@ static err_t start(void)
     if (!pcb)
         return ERR_MEM;
     err = tcp_bind(pcb, IP_ANY_TYPE, IPERF3_PORT);
-    if (err != ERR_OK)
+    listener = err == ERR_OK ? tcp_listen_with_backlog_and_err(
+                                   pcb, TCP_DEFAULT_LISTEN_BACKLOG, &err)
+                             : NULL;
+    if (!listener) {
+        tcp_close(pcb);
         return err;
-    listener = tcp_listen(pcb);
-    if (!listener)
-        return ERR_MEM;
+    }
     tcp_accept(listener, accepted);
     for (unsigned i = 0; i < IPERF3_PATTERN; i++)
         iperf3_pattern[i] = (u8_t)('0' + i % 10);

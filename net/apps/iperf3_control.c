@@ -115,9 +115,26 @@ void iperf3_stream_ready(void)
     send_state(TEST_RUNNING);
 }
 
+/*
+ * The client may be waiting in a read for the rest of a block: what we send
+ * must come to an end, so that it gets on with the results.
+ */
+static void end_sending(void)
+{
+    for (unsigned i = 0; i < iperf3_test.streams_len; i++) {
+        struct iperf3_stream *s = &iperf3_streams[i];
+
+        if (!s->sender || !s->pcb)
+            continue;
+        s->bytes = iperf3_tcp_sent(s);
+        tcp_shutdown(s->pcb, 0, 1);
+    }
+}
+
 static void test_over(void)
 {
     iperf3_test.end_us = sys_now_us();
+    end_sending();
     enter(PHASE_RESULTS, ANSWER_MS);
     send_state(EXCHANGE_RESULTS);
 }

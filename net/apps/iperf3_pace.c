@@ -4,12 +4,11 @@
  */
 #include "apps/iperf3_priv.h"
 
-enum { BEHIND_MAX_US = 100000 }; /* a backlog above this is forgotten */
+enum { BEHIND_MAX_US = 1000000 }; /* a backlog above this is forgotten */
 
-/* n bytes at the given rate take this long. */
-static u64_t bytes_us(u64_t n, u64_t rate)
+u64_t iperf3_bytes_us(u64_t bytes, u64_t rate)
 {
-    u64_t bits = n * 8;
+    u64_t bits = bytes * 8;
 
     return bits / rate * 1000000 + bits % rate * 1000000 / rate;
 }
@@ -22,14 +21,14 @@ u32_t iperf3_allowed(struct iperf3_stream *s, u32_t block, u32_t most)
     if (rate == 0)
         return most;
     now = sys_now_us();
-    due = s->start_us + bytes_us(s->paced, rate);
+    due = s->pace_us + iperf3_bytes_us(s->paced, rate);
     if (now < due) {
         plat_wakeup_at(sys_now_ns() + (due - now) * 1000);
         return 0;
     }
     if (now - due > BEHIND_MAX_US) {
         /* Held up by the network: do not make up for it in one burst. */
-        s->start_us = now;
+        s->pace_us = now;
         s->paced = 0;
     }
     return most < block ? most : block;

@@ -10,6 +10,7 @@
 enum {
     TIME_MAX_S = 86400,
     OMIT_MAX_S = 600,
+    TOS_MAX = 255,
     TCP_BLOCK_DEFAULT = 128 * 1024,
     UDP_BLOCK_DEFAULT = 1448,
 };
@@ -39,6 +40,7 @@ static void read_flag(struct iperf3_params *p, const char *key, size_t len,
         bool *flag;
     } flags[] = {
         {"udp", &p->udp},
+        {"sctp", &p->sctp},
         {"reverse", &p->reverse},
         {"bidirectional", &p->bidir},
         {"nodelay", &p->nodelay},
@@ -67,6 +69,10 @@ static void read_member(void *arg, const char *key, size_t len,
         p->block = (u32_t)number(v, 0, BLOCK_MAX);
     else if (is(key, len, "bandwidth"))
         p->rate = (u64_t)number(v, 0, RATE_MAX);
+    else if (is(key, len, "fqrate"))
+        p->socket_rate = (u64_t)number(v, 0, RATE_MAX);
+    else if (is(key, len, "TOS"))
+        p->tos = (u8_t)number(v, 0, TOS_MAX);
 }
 
 static void fit_block(struct iperf3_params *p)
@@ -79,14 +85,25 @@ static void fit_block(struct iperf3_params *p)
         p->block = UDP_BLOCK_MAX;
 }
 
-bool iperf3_read_params(const char *text, size_t len, struct iperf3_params *p)
+/* The rate of the socket and that of the program: the lower one holds. */
+static void fit_rate(struct iperf3_params *p)
+{
+    if (p->socket_rate && (p->rate == 0 || p->socket_rate < p->rate))
+        p->rate = p->socket_rate;
+}
+
+enum iperf3_error iperf3_read_params(const char *text, size_t len,
+                                     struct iperf3_params *p)
 {
     memset(p, 0, sizeof(*p));
     p->parallel = 1;
     if (!json_object(text, len, read_member, p))
-        return false;
+        return ERROR_PARAMS;
     if (p->parallel < 1 || p->parallel > PARALLEL_MAX)
-        return false;
+        return ERROR_STREAMS;
+    if (p->sctp)
+        return ERROR_PROTOCOL;
     fit_block(p);
-    return true;
+    fit_rate(p);
+    return ERROR_NONE;
 }

@@ -9,6 +9,7 @@
 #define APPS_IPERF3_PRIV_H
 
 #include "apps/apps.h"
+#include "apps/iperf3_text.h"
 #include "lwip/sys.h"
 #include "lwip/tcp.h"
 #include "lwip/udp.h"
@@ -27,10 +28,12 @@ enum {
 };
 
 enum {
-    COOKIE_MS = 5000,   /* for the cookie to come */
-    ANSWER_MS = 10000,  /* for each step of the client */
-    GRACE_MS = 10000,   /* past the end that the client announced */
-    SILENT_MS = 10000,  /* then a test may be given up for a new client */
+    COOKIE_MS = 5000,  /* for the cookie to come */
+    ORDER_MS = 1000,   /* for one that is due before another's */
+    ANSWER_MS = 10000, /* for each step of the client */
+    CONNECT_MS = 250,  /* the same, more for each stream */
+    GRACE_MS = 30000,  /* past the end that the client announced */
+    SILENT_MS = 10000, /* then a test may be given up for a new client */
 };
 
 /* The control connection's states, as one signed byte each way. */
@@ -45,19 +48,30 @@ enum iperf3_state {
     DISPLAY_RESULTS = 14,
     IPERF_DONE = 16,
     ACCESS_DENIED = -1,
-    SERVER_ERROR = -2,
+    SERVER_ERROR = -2, /* two numbers of 4 bytes follow: what, and errno */
+};
+
+/* What the client is told when a test fails; its numbers. */
+enum iperf3_error {
+    ERROR_NONE = 0,
+    ERROR_STREAMS = 6,     /* too many */
+    ERROR_INIT = 101,
+    ERROR_MESSAGE = 110,   /* not understood */
+    ERROR_PARAMS = 114,
+    ERROR_PROTOCOL = 131,
+    ERROR_SILENCE = 144,   /* nothing came for too long */
 };
 
 /* Why a test ended. */
 enum iperf3_end {
     END_NONE,
     END_OK,
-    END_CLIENT_GONE,  /* control connection closed or reset */
-    END_CLIENT_QUIT,  /* the client said that it gives up */
-    END_BAD_MESSAGE,  /* something unexpected on the control connection */
-    END_BAD_PARAMS,   /* parameters that are no JSON or out of range */
-    END_TIMEOUT,      /* a step did not come, or the test never ended */
-    END_PREEMPTED,    /* silent, and another client is waiting */
+    END_CLIENT_GONE, /* control connection closed or reset */
+    END_CLIENT_QUIT, /* the client said that it gives up */
+    END_BAD_MESSAGE, /* something unexpected on the control connection */
+    END_BAD_PARAMS,  /* parameters that are no JSON or cannot be served */
+    END_TIMEOUT,     /* a step did not come, or the test never ended */
+    END_PREEMPTED,   /* silent, and another client is waiting */
     END_NOMEM,
     END_KINDS,
 };
@@ -65,22 +79,26 @@ enum iperf3_end {
 /* What the client asked for. */
 struct iperf3_params {
     bool udp;
+    bool sctp;
     bool reverse;
     bool bidir;
     bool nodelay;
     bool server_output;
     bool counters_64bit;
+    u8_t tos;
     u16_t parallel;
     u32_t omit_s;
-    u32_t time_s; /* 0: until the client says so */
-    u32_t block;  /* bytes of a datagram or write */
-    u64_t rate;   /* bits/s of each stream; 0: as fast as possible */
+    u32_t time_s;      /* 0: until the client says so */
+    u32_t block;       /* bytes of a datagram or write */
+    u64_t rate;        /* bits/s of each stream; 0: as fast as possible */
+    u64_t socket_rate; /* another limit of the same kind */
 };
 
 struct iperf3_stream {
     /* written when it is made */
     struct tcp_pcb *pcb; /* NULL: UDP, or gone */
     ip_addr_t addr;      /* UDP: the peer */
+    ip_addr_t local;     /* UDP: the address of ours that it knows */
     u16_t port;
     u16_t id;            /* what the client calls it */
     bool sender;         /* we send */
@@ -88,7 +106,7 @@ struct iperf3_stream {
     /* data path */
     u64_t bytes;         /* received, or handed to lwIP */
     u64_t omit_bytes;    /* of them, before the omit time was over */
-    u64_t start_us;      /* sender: when its budget began */
+    u64_t pace_us;       /* sender: when its budget began */
     u64_t paced;         /* sender: bytes since then */
     u32_t offset;        /* TCP sender: next byte of the pattern */
 
@@ -114,8 +132,10 @@ enum iperf3_phase {
 
 struct iperf3_test {
     enum iperf3_phase phase;
-    enum iperf3_end fault; /* the pump ends the test for this reason */
+    enum iperf3_end fault;   /* the pump ends the test for this reason */
+    enum iperf3_error error; /* ... and says this, if not the usual */
     struct tcp_pcb *control;
+    ip_addr_t peer;
     char cookie[COOKIE_LEN];
     struct iperf3_params params;
     u32_t deadline_ms; /* of the phase */
@@ -129,15 +149,17 @@ struct iperf3_test {
     u16_t streams_len;
     u16_t streams_want;
     bool omitting;
-    u64_t start_us;  /* of the running phase, or of the end of omitting */
+    u64_t start_us;   /* of the running phase, or of the end of omitting */
     u64_t end_us;
-    u64_t active_us; /* when a byte last moved on any stream */
+    u64_t active_us;  /* when a byte last moved on any stream */
+    u64_t report_us;  /* when the last interval ended ... */
+    u64_t report[2];  /* ... and what had been received and sent by then */
 };
 
 struct iperf3_counters {
     u64_t ended[END_KINDS];
     u64_t denied;
-    u64_t no_cookie;   /* connections without one, in time */
+    u64_t no_cookie;   /* connections without a proper one, in time */
     u64_t stray_udp;   /* datagrams of no stream */
     u64_t rx_bytes;
     u64_t tx_bytes;
@@ -159,33 +181,38 @@ void iperf3_abort(struct tcp_pcb *pcb);
 
 /* A client whose cookie has come becomes the one that is served. */
 void iperf3_begin(struct tcp_pcb *pcb, const char *cookie);
+/* The next stream, with its number; NULL when there are enough. */
+struct iperf3_stream *iperf3_new_stream(void);
 /* A stream is there; when it was the last, the test starts. */
 void iperf3_stream_ready(void);
+/* The test ends for this reason, at the pump's next turn. */
+void iperf3_fault(enum iperf3_end why);
 /* Once a turn: deadlines, omit time, the end. */
 void iperf3_control_pump(void);
 
 /* ---- iperf3_params.c ---- */
 
-/* False: no JSON, or something that cannot be served. */
-bool iperf3_read_params(const char *text, size_t len, struct iperf3_params *p);
+/* ERROR_NONE, or why it cannot be served. */
+enum iperf3_error iperf3_read_params(const char *text, size_t len,
+                                     struct iperf3_params *p);
 
 /* ---- iperf3_tcp.c ---- */
 
 /* Makes the connection the next stream of the test. */
 void iperf3_tcp_stream(struct tcp_pcb *pcb);
-/* Payload of a stream: counts and frees it. */
-void iperf3_tcp_received(struct iperf3_stream *s, struct pbuf *p);
-/* Sends what may be sent; true: call again at once. */
-bool iperf3_tcp_pump(void);
-/* Bytes that have left: handed to lwIP and no longer waiting there. */
-u64_t iperf3_tcp_sent(const struct iperf3_stream *s);
+/* Sends what may be sent. */
+void iperf3_tcp_pump(void);
 
 /* ---- iperf3_udp.c ---- */
 
 err_t iperf3_udp_start(void);
+/* Sends what may be sent; true: call again at once. */
 bool iperf3_udp_pump(void);
 
 /* ---- iperf3_pace.c ---- */
+
+/* So many bytes take so long at this rate, which is not 0. */
+u64_t iperf3_bytes_us(u64_t bytes, u64_t rate);
 
 /*
  * Bytes that the stream may send now under its rate, at most `most`. Less
@@ -193,18 +220,38 @@ bool iperf3_udp_pump(void);
  */
 u32_t iperf3_allowed(struct iperf3_stream *s, u32_t block, u32_t most);
 
+/* ---- iperf3_streams.c ---- */
+
+/* Bytes received, or sent: those that still wait in lwIP are not. */
+u64_t iperf3_moved(const struct iperf3_stream *s);
+/* A byte has moved now. */
+void iperf3_active(void);
+/* The first byte counts from here on: the test begins. */
+void iperf3_streams_start(void);
+/* What has been counted so far does not count: the omit time is over. */
+void iperf3_streams_omit(void);
+/* Senders stop. */
+void iperf3_streams_stop(void);
+/* Connections are ended, and the streams forgotten. */
+void iperf3_streams_end(void);
+
 /* ---- iperf3_report.c ---- */
 
-/* Writes our results as the protocol has them; returns the length. */
-size_t iperf3_results(char *out, size_t size);
+/* Our results as the protocol has them. */
+void iperf3_results(struct text *t);
 /* The line at the end of a test. */
 void iperf3_log_summary(void);
+/* A line for the time since the last such line. */
+void iperf3_log_interval(void);
 
-/* The next stream, with its number; NULL when there are enough. */
-struct iperf3_stream *iperf3_new_stream(void);
+/* Room that the results need at most. */
+enum {
+    STREAM_TEXT_MAX = 320,
+    RESULTS_TEXT_MAX = STREAMS_MAX * STREAM_TEXT_MAX + 4096,
+};
 
-/* Data that streams send: a run of it is always there without a seam. */
-#define IPERF3_PATTERN (128u * 1024)
+/* Data that streams send. */
+enum { IPERF3_PATTERN = 128 * 1024 };
 extern u8_t iperf3_pattern[IPERF3_PATTERN];
 
 #endif

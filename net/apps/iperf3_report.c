@@ -32,9 +32,7 @@ static void add(struct text *t, const char *fmt, ...)
 
 static u64_t stream_bytes(const struct iperf3_stream *s)
 {
-    u64_t bytes = s->sender && s->pcb ? iperf3_tcp_sent(s) : s->bytes;
-
-    return bytes > s->omit_bytes ? bytes - s->omit_bytes : 0;
+    return s->bytes > s->omit_bytes ? s->bytes - s->omit_bytes : 0;
 }
 
 static u64_t duration_us(void)

@@ -30,11 +30,11 @@ def on(**settings):
     return mark
 
 
-def named(function, name, **values):
+def named(function, test_name, **values):
     """The same test for other values, under a name of its own."""
     def test(*args):
         return function(*args, **values)
-    test.__name__ = name
+    test.__name__ = test_name
     test.settings = getattr(function, 'settings', None)
     return test
 

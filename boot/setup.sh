@@ -18,6 +18,7 @@
 set -eu
 
 cd "$(dirname "$0")/.."
+log=build/setup.log
 
 # group, package, and what tells that it is there: a program or a file
 table='
@@ -84,13 +85,19 @@ install() { # packages
                 "have somebody run 'apt-get install $*'."
         become=(sudo)
     fi
-    echo "setup: installing $*${become:+ (with sudo)}"
+    echo "setup: installing $*${become:+ (with sudo)};" \
+        "what apt-get says goes to $log"
+    mkdir -p build
+    : >"$log"
     # iperf3's package would ask whether to start a server.
     become+=(env DEBIAN_FRONTEND=noninteractive)
-    "${become[@]}" apt-get -q update ||
+    "${become[@]}" apt-get -q update >>"$log" 2>&1 ||
         echo "setup: the package lists are not all up to date; going on"
-    "${become[@]}" apt-get -q install -y --no-install-recommends "$@" ||
+    "${become[@]}" apt-get -q install -y --no-install-recommends "$@" \
+        >>"$log" 2>&1 </dev/null || {
+        tail -n 20 "$log" >&2
         die "apt-get could not install: $*"
+    }
 }
 
 groups=

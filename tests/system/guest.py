@@ -286,9 +286,12 @@ class Guest:
         """The present end of the console's text, as start for wait_for."""
         return len(self.console.text)
 
-    def type(self, line):
-        self._process.stdin.write(line.encode() + b'\r')
+    def write(self, data):
+        self._process.stdin.write(data)
         self._process.stdin.flush()
+
+    def type(self, line):
+        self.write(line.encode() + b'\r')
 
     def command(self, line, seconds=10):
         """Runs a command of the guest; returns what it printed."""

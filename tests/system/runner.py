@@ -96,11 +96,9 @@ class Runner:
         return 1 if self.failed else 0
 
 
-def in_namespace():
-    """Runs this program again as root of its own network and user namespace,
-    and ends with its status. Returns inside; raises Skip when not allowed."""
-    if os.environ.get(INSIDE):
-        return
+def namespace_command():
+    """What makes us root of a network and user namespace of our own. Raises
+    Skip when that is not allowed, or useless."""
     unshare = ['unshare', '--user', '--map-root-user', '--net']
     try:
         probe = subprocess.run(unshare + ['test', '-w', '/dev/net/tun'],
@@ -110,6 +108,15 @@ def in_namespace():
     if probe.returncode != 0:
         raise Skip('no tap interfaces in a namespace here: ' +
                    (probe.stderr.strip() or '/dev/net/tun cannot be opened'))
+    return unshare
+
+
+def in_namespace():
+    """Runs this program again in such a namespace, and ends with its status;
+    returns when we are in it already."""
+    if os.environ.get(INSIDE):
+        return
+    unshare = namespace_command()
     os.environ[INSIDE] = '1'
     os.execvp('unshare', unshare + [sys.executable] + sys.argv)
 

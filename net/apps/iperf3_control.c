@@ -17,14 +17,14 @@
 #include "apps/iperf3_priv.h"
 
 struct iperf3_test iperf3_test;
-struct iperf3_stream iperf3_streams[STREAMS_MAX];
 struct iperf3_counters iperf3_count;
 
-/* Our results: 128 streams both ways take about 50 KiB. */
-enum { RESULTS_TEXT = 64 * 1024 };
-static char results[RESULTS_TEXT];
+enum { WRITE_MAX = 16384 };
 
-static void fault(enum iperf3_end why)
+/* Length and text, as they are sent. */
+static char results[4 + RESULTS_TEXT_MAX];
+
+void iperf3_fault(enum iperf3_end why)
 {
     if (iperf3_test.fault == END_NONE)
         iperf3_test.fault = why;
@@ -41,14 +41,24 @@ static void enter(enum iperf3_phase phase, u32_t limit_ms)
     t->deadline_ms = sys_now() + limit_ms;
 }
 
-static void send_bytes(const void *data, u16_t len)
+static void send_bytes(const void *data, size_t len)
 {
     struct tcp_pcb *pcb = iperf3_test.control;
+    const u8_t *at = data;
 
-    /* All that we ever say fits into an empty send buffer. */
-    if (!pcb || tcp_write(pcb, data, len, TCP_WRITE_FLAG_COPY) != ERR_OK ||
-        tcp_output(pcb) != ERR_OK)
-        fault(END_NOMEM);
+    while (pcb && len > 0) {
+        u16_t n = (u16_t)LWIP_MIN(len, WRITE_MAX);
+
+        /* All that we ever say fits into an empty send buffer. */
+        if (tcp_write(pcb, at, n, TCP_WRITE_FLAG_COPY) != ERR_OK) {
+            iperf3_fault(END_NOMEM);
+            return;
+        }
+        at += n;
+        len -= n;
+    }
+    if (pcb)
+        tcp_output(pcb); /* no room now: lwIP will do it again */
 }
 
 static void send_state(enum iperf3_state state)
@@ -58,6 +68,16 @@ static void send_state(enum iperf3_state state)
     send_bytes(&byte, 1);
 }
 
+static void send_error(enum iperf3_error error)
+{
+    u32_t words[2] = {lwip_htonl((u32_t)error), 0};
+    u8_t msg[1 + sizeof(words)];
+
+    msg[0] = (u8_t)SERVER_ERROR;
+    memcpy(msg + 1, words, sizeof(words));
+    send_bytes(msg, sizeof(msg));
+}
+
 /* ---- the steps ---- */
 
 static void got_params(void)
@@ -65,32 +85,14 @@ static void got_params(void)
     struct iperf3_test *t = &iperf3_test;
     struct iperf3_params *p = &t->params;
 
-    if (!iperf3_read_params(t->text, t->len, p)) {
-        fault(END_BAD_PARAMS);
+    t->error = iperf3_read_params(t->text, t->len, p);
+    if (t->error != ERROR_NONE) {
+        iperf3_fault(END_BAD_PARAMS);
         return;
     }
     t->streams_want = (u16_t)(p->bidir ? 2 * p->parallel : p->parallel);
-    t->streams_len = 0;
-    enter(PHASE_STREAMS, ANSWER_MS);
+    enter(PHASE_STREAMS, ANSWER_MS + CONNECT_MS * t->streams_want);
     send_state(CREATE_STREAMS);
-}
-
-struct iperf3_stream *iperf3_new_stream(void)
-{
-    struct iperf3_test *t = &iperf3_test;
-    struct iperf3_stream *s;
-    u16_t n = t->streams_len;
-
-    if (t->phase != PHASE_STREAMS || n >= t->streams_want)
-        return NULL;
-    s = &iperf3_streams[n];
-    memset(s, 0, sizeof(*s));
-    /* Clients number them 1, 3, 4, 5 ... */
-    s->id = (u16_t)(n == 0 ? 1 : n + 2);
-    /* With both directions, those that we receive come first. */
-    s->sender = t->params.bidir ? n >= t->params.parallel : t->params.reverse;
-    t->streams_len++;
-    return s;
 }
 
 void iperf3_stream_ready(void)
@@ -99,54 +101,34 @@ void iperf3_stream_ready(void)
     const struct iperf3_params *p = &t->params;
     u32_t limit = 0;
 
-    if (t->streams_len < t->streams_want) {
-        enter(PHASE_STREAMS, ANSWER_MS);
+    if (t->streams_len < t->streams_want)
         return;
-    }
     if (p->time_s)
         limit = (p->time_s + p->omit_s) * 1000 + GRACE_MS;
     enter(PHASE_RUNNING, limit);
-    t->start_us = t->active_us = sys_now_us();
-    t->end_us = 0;
-    t->omitting = p->omit_s != 0;
-    for (unsigned i = 0; i < t->streams_len; i++)
-        iperf3_streams[i].start_us = t->start_us;
+    iperf3_streams_start();
     send_state(TEST_START);
     send_state(TEST_RUNNING);
 }
 
-/*
- * The client may be waiting in a read for the rest of a block: what we send
- * must come to an end, so that it gets on with the results.
- */
-static void end_sending(void)
-{
-    for (unsigned i = 0; i < iperf3_test.streams_len; i++) {
-        struct iperf3_stream *s = &iperf3_streams[i];
-
-        if (!s->sender || !s->pcb)
-            continue;
-        s->bytes = iperf3_tcp_sent(s);
-        tcp_shutdown(s->pcb, 0, 1);
-    }
-}
-
 static void test_over(void)
 {
-    iperf3_test.end_us = sys_now_us();
-    end_sending();
+    iperf3_streams_stop();
     enter(PHASE_RESULTS, ANSWER_MS);
     send_state(EXCHANGE_RESULTS);
 }
 
 static void got_results(void)
 {
-    u32_t n = (u32_t)iperf3_results(results + 4, sizeof(results) - 4);
-    u32_t be = lwip_htonl(n);
+    struct text t;
+    u32_t be;
 
+    text_begin(&t, results + 4, sizeof(results) - 4);
+    iperf3_results(&t);
+    be = lwip_htonl((u32_t)text_len(&t));
     memcpy(results, &be, 4);
     enter(PHASE_DONE, ANSWER_MS);
-    send_bytes(results, (u16_t)LWIP_MIN(n + 4, 65535));
+    send_bytes(results, 4 + text_len(&t));
     send_state(DISPLAY_RESULTS);
 }
 
@@ -164,7 +146,7 @@ static u16_t take_message(const u8_t *data, u16_t len, u32_t max, bool keep,
         t->len = t->len << 8 | data[0];
         t->got++;
         if (t->got == 4 && (t->len == 0 || t->len > max))
-            fault(END_BAD_PARAMS);
+            iperf3_fault(END_BAD_PARAMS);
         return 1;
     }
     n = LWIP_MIN(len, t->len - (t->got - 4));
@@ -182,11 +164,11 @@ static void got_state(s8_t state)
     if (state == TEST_END && phase == PHASE_RUNNING)
         test_over();
     else if (state == IPERF_DONE && phase == PHASE_DONE)
-        fault(END_OK);
+        iperf3_fault(END_OK);
     else if (state == CLIENT_TERMINATE)
-        fault(END_CLIENT_QUIT);
+        iperf3_fault(END_CLIENT_QUIT);
     else
-        fault(END_BAD_MESSAGE);
+        iperf3_fault(END_BAD_MESSAGE);
 }
 
 /* Takes what it can make use of now; returns how much that was. */
@@ -229,7 +211,7 @@ static err_t control_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p,
     (void)err;
     if (!p) {
         /* Some clients close right behind their last word. */
-        fault(iperf3_test.phase == PHASE_DONE ? END_OK : END_CLIENT_GONE);
+        iperf3_fault(iperf3_test.phase == PHASE_DONE ? END_OK : END_CLIENT_GONE);
         return ERR_OK;
     }
     tcp_recved(pcb, p->tot_len);
@@ -244,7 +226,7 @@ static void control_err(void *arg, err_t err)
     (void)arg;
     (void)err;
     iperf3_test.control = NULL;
-    fault(END_CLIENT_GONE);
+    iperf3_fault(END_CLIENT_GONE);
 }
 
 void iperf3_begin(struct tcp_pcb *pcb, const char *cookie)
@@ -252,9 +234,9 @@ void iperf3_begin(struct tcp_pcb *pcb, const char *cookie)
     struct iperf3_test *t = &iperf3_test;
 
     t->control = pcb;
+    t->peer = pcb->remote_ip;
     t->fault = END_NONE;
-    t->streams_len = 0;
-    t->streams_want = 0;
+    t->error = ERROR_NONE;
     memcpy(t->cookie, cookie, COOKIE_LEN);
     tcp_arg(pcb, NULL);
     tcp_recv(pcb, control_recv);
@@ -269,48 +251,46 @@ void iperf3_begin(struct tcp_pcb *pcb, const char *cookie)
     send_state(PARAM_EXCHANGE);
 }
 
-/* ---- the pump ---- */
+/* ---- the end ---- */
 
-static void end_streams(void)
+static const struct {
+    const char *words;
+    enum iperf3_error error; /* what the client is told; none: it is gone */
+} endings[END_KINDS] = {
+    [END_OK] = {"done", ERROR_NONE},
+    [END_CLIENT_GONE] = {"the client is gone", ERROR_NONE},
+    [END_CLIENT_QUIT] = {"the client gave up", ERROR_NONE},
+    [END_BAD_MESSAGE] = {"message not understood", ERROR_MESSAGE},
+    [END_BAD_PARAMS] = {"parameters not understood", ERROR_PARAMS},
+    [END_TIMEOUT] = {"the client did not go on", ERROR_SILENCE},
+    [END_PREEMPTED] = {"silent, and another client came", ERROR_SILENCE},
+    [END_NOMEM] = {"no memory", ERROR_INIT},
+};
+
+static void log_end(enum iperf3_end why)
 {
-    struct iperf3_test *t = &iperf3_test;
+    char peer[IPADDR_STRLEN_MAX];
 
-    for (unsigned i = 0; i < t->streams_len; i++) {
-        struct iperf3_stream *s = &iperf3_streams[i];
-
-        if (s->pcb)
-            iperf3_abort(s->pcb);
-        s->pcb = NULL;
+    if (why == END_OK) {
+        iperf3_log_summary();
+        return;
     }
-    t->streams_len = 0;
-    t->streams_want = 0;
+    ipaddr_ntoa_r(&iperf3_test.peer, peer, sizeof(peer));
+    plat_log(LOG_WARN, "iperf3: %s: test ended: %s", peer,
+             endings[why].words);
 }
 
 static void end_test(enum iperf3_end why)
 {
-    static const char *const words[END_KINDS] = {
-        [END_OK] = "done",
-        [END_CLIENT_GONE] = "the client is gone",
-        [END_CLIENT_QUIT] = "the client gave up",
-        [END_BAD_MESSAGE] = "unexpected message",
-        [END_BAD_PARAMS] = "bad parameters",
-        [END_TIMEOUT] = "the client did not go on",
-        [END_PREEMPTED] = "silent, and another client came",
-        [END_NOMEM] = "no memory",
-    };
     struct iperf3_test *t = &iperf3_test;
+    enum iperf3_error error = t->error ? t->error : endings[why].error;
 
     iperf3_count.ended[why]++;
-    if (why == END_OK)
-        iperf3_log_summary();
-    else
-        plat_log(LOG_WARN, "iperf3: test ended: %s", words[why]);
-    end_streams();
-    if (t->control && why == END_OK) {
-        iperf3_close(t->control);
-    } else if (t->control) {
-        if (why != END_CLIENT_GONE && why != END_CLIENT_QUIT)
-            send_state(SERVER_ERROR);
+    log_end(why);
+    iperf3_streams_end();
+    if (t->control) {
+        if (error != ERROR_NONE)
+            send_error(error);
         iperf3_close(t->control);
     }
     t->control = NULL;
@@ -318,21 +298,23 @@ static void end_test(enum iperf3_end why)
     t->phase = PHASE_IDLE;
 }
 
-/* The omit time is over: what was counted so far does not count. */
-static void end_omit(void)
+/* ---- the pump ---- */
+
+enum { INTERVAL_US = 1000000 };
+
+/* While the test runs: the end of the omit time, and of each second. */
+static void run_timers(void)
 {
     struct iperf3_test *t = &iperf3_test;
+    u64_t now = sys_now_us();
+    u64_t omit_end = t->start_us + t->params.omit_s * UINT64_C(1000000);
 
-    t->omitting = false;
-    t->start_us = sys_now_us();
-    for (unsigned i = 0; i < t->streams_len; i++) {
-        struct iperf3_stream *s = &iperf3_streams[i];
-
-        s->omit_bytes = s->sender && s->pcb ? iperf3_tcp_sent(s) : s->bytes;
-        s->omit_packets = s->packets;
-        s->omit_errors = s->errors;
-        s->jitter16_ns = 0;
-    }
+    if (t->omitting && now >= omit_end)
+        iperf3_streams_omit();
+    else if (t->omitting)
+        plat_wakeup_at(sys_now_ns() + (omit_end - now) * 1000);
+    if (now - t->report_us >= INTERVAL_US)
+        iperf3_log_interval();
 }
 
 void iperf3_control_pump(void)
@@ -342,12 +324,9 @@ void iperf3_control_pump(void)
     if (t->phase == PHASE_IDLE)
         return;
     if (t->has_deadline && (s32_t)(sys_now() - t->deadline_ms) > 0)
-        fault(END_TIMEOUT);
-    if (t->fault != END_NONE) {
+        iperf3_fault(END_TIMEOUT);
+    if (t->fault != END_NONE)
         end_test(t->fault);
-        return;
-    }
-    if (t->phase == PHASE_RUNNING && t->omitting &&
-        sys_now_us() - t->start_us >= t->params.omit_s * UINT64_C(1000000))
-        end_omit();
+    else if (t->phase == PHASE_RUNNING)
+        run_timers();
 }

@@ -7,33 +7,29 @@
  */
 #include "apps/iperf3_priv.h"
 
-u8_t iperf3_pattern[IPERF3_PATTERN];
-
-enum { WRITE_MAX = 65535 };
-
-static void moved(void)
-{
-    iperf3_test.active_us = sys_now_us();
-}
-
-void iperf3_tcp_received(struct iperf3_stream *s, struct pbuf *p)
-{
-    u16_t len = p->tot_len;
-
-    pbuf_free(p);
-    s->bytes += len;
-    iperf3_count.rx_bytes += len;
-    tcp_recved(s->pcb, len);
-    moved();
-}
+enum {
+    WRITE_MAX = 65535,
+    BURST = 64, /* small blocks of a stream in one turn */
+    /* Of lwIP's segments, all senders together take no more than these. */
+    SEGMENTS_MAX = MEMP_NUM_TCP_SEG / 4 * 3,
+    RETRY_NS = 5000000,
+};
 
 static err_t stream_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p,
                          err_t err)
 {
-    (void)pcb;
+    struct iperf3_stream *s = arg;
+    u16_t len;
+
     (void)err;
-    if (p) /* else: the peer has nothing more to send, which is no news */
-        iperf3_tcp_received(arg, p);
+    if (!p) /* the peer has nothing more to send, which is no news */
+        return ERR_OK;
+    len = p->tot_len;
+    pbuf_free(p);
+    tcp_recved(pcb, len);
+    s->bytes += len;
+    iperf3_count.rx_bytes += len;
+    iperf3_active();
     return ERR_OK;
 }
 
@@ -51,7 +47,8 @@ static err_t stream_sent(void *arg, struct tcp_pcb *pcb, u16_t len)
     (void)arg;
     (void)pcb;
     (void)len; /* the pump sends */
-    moved();
+    if (iperf3_test.phase == PHASE_RUNNING)
+        iperf3_active();
     return ERR_OK;
 }
 
@@ -64,6 +61,7 @@ void iperf3_tcp_stream(struct tcp_pcb *pcb)
         return;
     }
     s->pcb = pcb;
+    pcb->tos = iperf3_test.params.tos;
     tcp_arg(pcb, s);
     tcp_recv(pcb, stream_recv);
     tcp_err(pcb, stream_err);
@@ -72,23 +70,40 @@ void iperf3_tcp_stream(struct tcp_pcb *pcb)
         tcp_nagle_disable(pcb);
 }
 
-u64_t iperf3_tcp_sent(const struct iperf3_stream *s)
-{
-    u32_t waiting = s->pcb ? s->pcb->snd_lbb - s->pcb->snd_nxt : 0;
+/* ---- sending ---- */
 
-    return s->bytes > waiting ? s->bytes - waiting : 0;
+/* Every block is a segment of its own: that is what the client asked for. */
+static bool small_blocks(const struct iperf3_stream *s)
+{
+    const struct iperf3_params *p = &iperf3_test.params;
+
+    return p->nodelay && p->block < tcp_mss(s->pcb);
+}
+
+/* Room in the send buffer, and in the stream's share of lwIP's segments. */
+static u32_t room(const struct iperf3_stream *s)
+{
+    const struct iperf3_params *p = &iperf3_test.params;
+    u32_t share = SEGMENTS_MAX / p->parallel * tcp_mss(s->pcb);
+    u32_t queued = s->pcb->snd_lbb - s->pcb->lastack;
+
+    return queued < share ? LWIP_MIN(share - queued, tcp_sndbuf(s->pcb)) : 0;
 }
 
 /* One write; false when no more can be written now. */
-static bool write_some(struct iperf3_stream *s)
+static bool write_some(struct iperf3_stream *s, u32_t most, u8_t flags)
 {
-    u32_t n = LWIP_MIN(IPERF3_PATTERN - s->offset, WRITE_MAX);
+    u32_t n = LWIP_MIN(IPERF3_PATTERN - s->offset, most);
 
-    n = LWIP_MIN(n, tcp_sndbuf(s->pcb));
-    n = iperf3_allowed(s, iperf3_test.params.block, n);
-    if (n == 0 || tcp_write(s->pcb, iperf3_pattern + s->offset, (u16_t)n,
-                            TCP_WRITE_FLAG_MORE) != ERR_OK)
+    n = LWIP_MIN(n, room(s));
+    n = n ? iperf3_allowed(s, iperf3_test.params.block, n) : 0;
+    if (n == 0)
         return false;
+    if (tcp_write(s->pcb, iperf3_pattern + s->offset, (u16_t)n, flags) !=
+        ERR_OK) {
+        plat_wakeup_at(sys_now_ns() + RETRY_NS);
+        return false;
+    }
     s->offset = (s->offset + n) % IPERF3_PATTERN;
     s->bytes += n;
     s->paced += n;
@@ -96,23 +111,36 @@ static bool write_some(struct iperf3_stream *s)
     return true;
 }
 
+static void send_blocks(struct iperf3_stream *s)
+{
+    for (int i = 0; i < BURST; i++) {
+        if (!write_some(s, iperf3_test.params.block, 0))
+            return;
+        tcp_output(s->pcb);
+    }
+    plat_wakeup_at(sys_now_ns()); /* others first, then on */
+}
+
 static void fill(struct iperf3_stream *s)
 {
     bool wrote = false;
 
-    while (write_some(s))
+    while (write_some(s, WRITE_MAX, TCP_WRITE_FLAG_MORE))
         wrote = true;
     if (wrote)
         tcp_output(s->pcb);
 }
 
-bool iperf3_tcp_pump(void)
+void iperf3_tcp_pump(void)
 {
     for (unsigned i = 0; i < iperf3_test.streams_len; i++) {
         struct iperf3_stream *s = &iperf3_streams[i];
 
-        if (s->sender && s->pcb)
+        if (!s->sender || !s->pcb)
+            continue;
+        if (small_blocks(s))
+            send_blocks(s);
+        else
             fill(s);
     }
-    return false; /* acknowledgements and timers bring us back */
 }

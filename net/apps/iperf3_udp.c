@@ -18,9 +18,13 @@
 enum {
     NS_PER_US = 1000,
     BURST = 64, /* datagrams of a stream in one turn */
+    CONNECT_LEN = 4,
     HEADER_32 = 12,
     HEADER_64 = 16,
 };
+
+/* A difference of clocks that changes by more is no jitter. */
+#define JITTER_MAX_NS INT64_C(1000000000000)
 
 static struct udp_pcb *udp;
 
@@ -53,42 +57,72 @@ static struct iperf3_stream *find(const ip_addr_t *addr, u16_t port)
     return NULL;
 }
 
+/* From the address that the client knows, whatever others we have. */
+static err_t send_to(const struct iperf3_stream *s, struct pbuf *p)
+{
+    struct netif *netif = ip_route(&s->local, &s->addr);
+
+    if (!netif)
+        return ERR_RTE;
+    udp->tos = iperf3_test.params.tos;
+    return udp_sendto_if_src(udp, p, &s->addr, s->port, netif, &s->local);
+}
+
 /* ---- a stream makes itself known ---- */
 
-static void answer_connect(const u8_t *msg, const ip_addr_t *addr, u16_t port)
+static void answer_connect(const struct iperf3_stream *s, const u8_t *msg)
 {
     u32_t reply = OLD_CONNECT_REPLY, word;
-    struct pbuf *p = pbuf_alloc(PBUF_TRANSPORT, 4, PBUF_RAM);
+    struct pbuf *p = pbuf_alloc(PBUF_TRANSPORT, CONNECT_LEN, PBUF_RAM);
 
     if (!p)
         return;
-    memcpy(&word, msg, 4);
+    memcpy(&word, msg, CONNECT_LEN);
     if (word == CONNECT_MSG)
         reply = CONNECT_REPLY;
     else if (word == lwip_htonl(CONNECT_MSG))
         reply = lwip_htonl(CONNECT_REPLY);
-    pbuf_take(p, &reply, 4);
-    udp_sendto(udp, p, addr, port);
+    pbuf_take(p, &reply, CONNECT_LEN);
+    send_to(s, p);
     pbuf_free(p);
 }
 
-/* The client repeats its datagram when our answer got lost. */
-static void connect_stream(struct pbuf *p, const ip_addr_t *addr, u16_t port)
+static struct iperf3_stream *new_stream(const ip_addr_t *addr, u16_t port)
 {
-    bool known = find(addr, port) != NULL;
+    const ip_addr_t *local = ip_current_dest_addr();
     struct iperf3_stream *s;
-    u8_t msg[4];
 
-    if (pbuf_copy_partial(p, msg, 4, 0) != 4)
+    if (ip_addr_ismulticast(local) ||
+        ip_addr_isbroadcast(local, ip_current_input_netif()))
+        return NULL;
+    s = iperf3_new_stream();
+    if (!s)
+        return NULL;
+    s->addr = *addr;
+    s->local = *local;
+    s->port = port;
+    return s;
+}
+
+/* A new stream, or one that asks again since our answer got lost. Longer
+ * datagrams are late ones of the test before. */
+static void connect_stream(const struct pbuf *p, const ip_addr_t *addr,
+                           u16_t port)
+{
+    struct iperf3_stream *known = find(addr, port);
+    struct iperf3_stream *s;
+    u8_t msg[CONNECT_LEN];
+
+    if (p->tot_len != CONNECT_LEN) {
+        iperf3_count.stray_udp++;
         return;
-    s = known ? NULL : iperf3_new_stream();
-    if (s) {
-        s->addr = *addr;
-        s->port = port;
     }
-    if (known || s)
-        answer_connect(msg, addr, port);
-    if (s)
+    s = known ? known : new_stream(addr, port);
+    if (!s)
+        return;
+    pbuf_copy_partial(p, msg, CONNECT_LEN, 0);
+    answer_connect(s, msg);
+    if (!known)
         iperf3_stream_ready();
 }
 
@@ -113,8 +147,9 @@ static void count_jitter(struct iperf3_stream *s, u32_t sec, u32_t usec)
     s64_t transit = now - sent;
     s64_t d = transit - s->transit_ns;
 
+    d = LWIP_MIN(d < 0 ? -d : d, JITTER_MAX_NS);
     if (s->transit_ns != 0)
-        s->jitter16_ns += (d < 0 ? -d : d) - s->jitter16_ns / 16;
+        s->jitter16_ns += d - s->jitter16_ns / 16;
     s->transit_ns = transit;
 }
 
@@ -125,16 +160,25 @@ static void received(struct iperf3_stream *s, const struct pbuf *p)
     u8_t h[HEADER_64];
     u64_t number;
 
-    if (pbuf_copy_partial(p, h, want, 0) != want)
+    if (pbuf_copy_partial(p, h, want, 0) != want) {
+        iperf3_count.stray_udp++;
         return;
+    }
     number = get32(h + 8);
     if (wide)
         number = number << 32 | get32(h + 12);
     s->bytes += p->tot_len;
     iperf3_count.rx_bytes += p->tot_len;
-    iperf3_test.active_us = sys_now_us();
+    iperf3_active();
     count_number(s, number);
     count_jitter(s, get32(h), get32(h + 4));
+}
+
+/* Until the results have gone out: some are late. */
+static bool running(void)
+{
+    return iperf3_test.phase == PHASE_RUNNING ||
+           iperf3_test.phase == PHASE_RESULTS;
 }
 
 static void udp_received(void *arg, struct udp_pcb *pcb, struct pbuf *p,
@@ -147,9 +191,8 @@ static void udp_received(void *arg, struct udp_pcb *pcb, struct pbuf *p,
     (void)pcb;
     if (t->params.udp && t->phase == PHASE_STREAMS) {
         connect_stream(p, addr, port);
-    } else if (t->params.udp && t->phase == PHASE_RUNNING &&
-               (s = find(addr, port)) != NULL) {
-        if (p->tot_len == 4) /* its first datagram, once more */
+    } else if (t->params.udp && running() && (s = find(addr, port)) != NULL) {
+        if (p->tot_len == CONNECT_LEN)
             connect_stream(p, addr, port);
         else if (!s->sender)
             received(s, p);
@@ -167,8 +210,7 @@ err_t iperf3_udp_start(void)
     if (!udp)
         return ERR_MEM;
     err = udp_bind(udp, IP_ANY_TYPE, IPERF3_PORT);
-    if (err == ERR_OK)
-        udp_recv(udp, udp_received, NULL);
+    udp_recv(udp, udp_received, NULL);
     return err;
 }
 
@@ -218,7 +260,7 @@ static bool send_one(struct iperf3_stream *s)
     err_t err = ERR_MEM;
 
     if (p) {
-        err = udp_sendto(udp, p, &s->addr, s->port);
+        err = send_to(s, p);
         pbuf_free(p);
     }
     if (err != ERR_OK) {
@@ -229,7 +271,7 @@ static bool send_one(struct iperf3_stream *s)
     s->bytes += iperf3_test.params.block;
     s->paced += iperf3_test.params.block;
     iperf3_count.tx_bytes += iperf3_test.params.block;
-    iperf3_test.active_us = sys_now_us();
+    iperf3_active();
     return true;
 }
 

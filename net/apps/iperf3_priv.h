@@ -104,6 +104,7 @@ struct iperf3_stream {
     bool sender;         /* we send */
 
     /* data path */
+    bool stopped;        /* nothing more is sent */
     u64_t bytes;         /* received, or handed to lwIP */
     u64_t omit_bytes;    /* of them, before the omit time was over */
     u64_t pace_us;       /* sender: when its budget began */
@@ -224,13 +225,15 @@ u32_t iperf3_allowed(struct iperf3_stream *s, u32_t block, u32_t most);
 
 /* Bytes received, or sent: those that still wait in lwIP are not. */
 u64_t iperf3_moved(const struct iperf3_stream *s);
+/* Does what comes count? Until the results go out: some is late. */
+bool iperf3_counting(void);
 /* A byte has moved now. */
 void iperf3_active(void);
 /* The first byte counts from here on: the test begins. */
 void iperf3_streams_start(void);
 /* What has been counted so far does not count: the omit time is over. */
 void iperf3_streams_omit(void);
-/* Senders stop. */
+/* The test is over: nothing more is sent. */
 void iperf3_streams_stop(void);
 /* Connections are ended, and the streams forgotten. */
 void iperf3_streams_end(void);

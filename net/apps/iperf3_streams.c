@@ -31,9 +31,15 @@ u64_t iperf3_moved(const struct iperf3_stream *s)
 {
     u32_t waiting = 0;
 
-    if (s->sender && s->pcb && iperf3_test.phase == PHASE_RUNNING)
+    if (s->sender && s->pcb && !s->stopped)
         waiting = s->pcb->snd_lbb - s->pcb->snd_nxt;
     return s->bytes > waiting ? s->bytes - waiting : 0;
+}
+
+bool iperf3_counting(void)
+{
+    return iperf3_test.phase == PHASE_RUNNING ||
+           iperf3_test.phase == PHASE_RESULTS;
 }
 
 void iperf3_active(void)
@@ -75,6 +81,8 @@ void iperf3_streams_omit(void)
     }
 }
 
+/* The client may be waiting in a read for the rest of a block: what we send
+ * must come to an end, or it would not get on with the results. */
 void iperf3_streams_stop(void)
 {
     struct iperf3_test *t = &iperf3_test;
@@ -83,8 +91,7 @@ void iperf3_streams_stop(void)
         struct iperf3_stream *s = &iperf3_streams[i];
 
         s->bytes = iperf3_moved(s);
-        /* The client may wait in a read for the rest of a block: what we
-         * send must come to an end, or it never goes on to the results. */
+        s->stopped = true;
         if (s->sender && s->pcb)
             tcp_shutdown(s->pcb, 0, 1);
     }

@@ -11,9 +11,24 @@ enum {
     WRITE_MAX = 65535,
     BURST = 64, /* small blocks of a stream in one turn */
     /* Of lwIP's segments, all senders together take no more than these. */
-    SEGMENTS_MAX = MEMP_NUM_TCP_SEG / 4 * 3,
+    SEGMENTS_MAX = MEMP_NUM_TCP_SEG / 2,
     RETRY_NS = 5000000,
 };
+
+/*
+ * The peer has nothing more to send. That is no news, but when we have said
+ * the same, lwIP frees the connection in its own time and without a word.
+ */
+static void peer_closed(struct iperf3_stream *s, struct tcp_pcb *pcb)
+{
+    if (!s->sender || !s->stopped)
+        return;
+    tcp_arg(pcb, NULL);
+    tcp_recv(pcb, NULL);
+    tcp_err(pcb, NULL);
+    tcp_sent(pcb, NULL);
+    s->pcb = NULL;
+}
 
 static err_t stream_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p,
                          err_t err)
@@ -22,14 +37,18 @@ static err_t stream_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p,
     u16_t len;
 
     (void)err;
-    if (!p) /* the peer has nothing more to send, which is no news */
+    if (!p) {
+        peer_closed(s, pcb);
         return ERR_OK;
+    }
     len = p->tot_len;
     pbuf_free(p);
     tcp_recved(pcb, len);
-    s->bytes += len;
     iperf3_count.rx_bytes += len;
-    iperf3_active();
+    if (iperf3_counting()) {
+        s->bytes += len;
+        iperf3_active();
+    }
     return ERR_OK;
 }
 
@@ -80,14 +99,20 @@ static bool small_blocks(const struct iperf3_stream *s)
     return p->nodelay && p->block < tcp_mss(s->pcb);
 }
 
-/* Room in the send buffer, and in the stream's share of lwIP's segments. */
+/*
+ * Room in the send buffer, in the connection's queue, where a segment is two
+ * pbufs, and in the stream's share of lwIP's segments.
+ */
 static u32_t room(const struct iperf3_stream *s)
 {
-    const struct iperf3_params *p = &iperf3_test.params;
-    u32_t share = SEGMENTS_MAX / p->parallel * tcp_mss(s->pcb);
-    u32_t queued = s->pcb->snd_lbb - s->pcb->lastack;
+    u32_t share = SEGMENTS_MAX / iperf3_test.params.parallel;
+    u32_t used = (tcp_sndqueuelen(s->pcb) + 1u) / 2;
+    u32_t most = LWIP_MIN(share, TCP_SND_QUEUELEN / 2);
 
-    return queued < share ? LWIP_MIN(share - queued, tcp_sndbuf(s->pcb)) : 0;
+    /* One less: the first may be cut in two. */
+    if (used + 1 >= most)
+        return 0;
+    return LWIP_MIN((most - used - 1) * tcp_mss(s->pcb), tcp_sndbuf(s->pcb));
 }
 
 /* One write; false when no more can be written now. */

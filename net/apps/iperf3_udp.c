@@ -174,13 +174,6 @@ static void received(struct iperf3_stream *s, const struct pbuf *p)
     count_jitter(s, get32(h), get32(h + 4));
 }
 
-/* Until the results have gone out: some are late. */
-static bool running(void)
-{
-    return iperf3_test.phase == PHASE_RUNNING ||
-           iperf3_test.phase == PHASE_RESULTS;
-}
-
 static void udp_received(void *arg, struct udp_pcb *pcb, struct pbuf *p,
                          const ip_addr_t *addr, u16_t port)
 {
@@ -191,7 +184,8 @@ static void udp_received(void *arg, struct udp_pcb *pcb, struct pbuf *p,
     (void)pcb;
     if (t->params.udp && t->phase == PHASE_STREAMS) {
         connect_stream(p, addr, port);
-    } else if (t->params.udp && running() && (s = find(addr, port)) != NULL) {
+    } else if (t->params.udp && iperf3_counting() &&
+               (s = find(addr, port)) != NULL) {
         if (p->tot_len == CONNECT_LEN)
             connect_stream(p, addr, port);
         else if (!s->sender)

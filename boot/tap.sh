@@ -23,10 +23,15 @@ die() {
 
 if [ "${1:-}" != inside ]; then
     [ -c /dev/net/tun ] || die "there is no /dev/net/tun here"
-    unshare -Urn true 2>/dev/null ||
+    if unshare -Urn true 2>/dev/null; then
+        exec unshare -Urn "$0" inside
+    fi
+    # In a chroot, for one, there is no user namespace to be had; root needs
+    # none.
+    [ "$(id -u)" = 0 ] && unshare -n true 2>/dev/null ||
         die "this system allows no user and network namespaces here" \
             "(sysctl user.max_user_namespaces and the like)"
-    exec unshare -Urn "$0" inside
+    exec unshare -n "$0" inside
 fi
 
 make_network() {

@@ -44,6 +44,8 @@ COMPLAINTS = (
     'virtio-net ctrl missing headers',
     'Invalid size for indirect buffer table',
 )
+# Any other message on the device that is not a mere warning counts as well.
+VIRTIO_MESSAGE = re.compile(r'^(?!.*\bwarning\b).*\bvirtio', re.I | re.M)
 # What the kernel prints when it, or a ring, is beyond repair.
 CRIES = ('PANIC:', 'EXCEPTION ', 'rebuilding the device')
 
@@ -139,7 +141,10 @@ class Monitor:
     def _until_prompt(self):
         text = ''
         while not text.endswith(self.PROMPT):
-            data = self._sock.recv(65536)
+            try:
+                data = self._sock.recv(65536)
+            except OSError as e:
+                raise GuestError(f'monitor: {e}') from e
             if not data:
                 raise GuestError('the monitor has gone')
             text += data.decode('utf-8', 'replace').replace('\r', '')
@@ -174,6 +179,7 @@ class Guest:
         self._dir = None
         self._process = None
         self._monitor = None
+        self._ended = False     # as was expected
 
     # ---- life ----------------------------------------------------------
 
@@ -187,7 +193,7 @@ class Guest:
 
     def __exit__(self, kind, _value, _trace):
         try:
-            if kind is None and self.check and self.running():
+            if kind is None and self.check and not self._ended:
                 self.look_for_trouble()
         finally:
             self.close()
@@ -252,6 +258,7 @@ class Guest:
 
     def exit_status(self, seconds=10):
         """Waits for QEMU to end by itself."""
+        self._ended = True
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired as e:
@@ -313,6 +320,8 @@ class Guest:
         return counters
 
     def power_off(self):
+        if self.check:
+            self.look_for_trouble()
         self.type('poweroff')
         status = self.exit_status()
         if status != 0:
@@ -335,7 +344,9 @@ class Guest:
     # ---- trouble -------------------------------------------------------
 
     def look_for_trouble(self):
-        """Raises when QEMU holds a device for broken."""
+        """Raises when QEMU has gone, or holds a device for broken."""
+        if not self.running():
+            raise GuestError('QEMU has ended by itself\n' + self.log())
         text = self.device_status()
         for line in text.splitlines():
             if re.search(r'\bbroken:\s+true', line) or \
@@ -343,9 +354,9 @@ class Guest:
                 raise GuestError(f'device: {line.strip()}\n' + self.log())
 
     def _look_at_texts(self):
-        for text in COMPLAINTS:
-            if text in self.stderr.text:
-                raise GuestError('QEMU complains\n' + self.log())
+        if VIRTIO_MESSAGE.search(self.stderr.text) or \
+                any(text in self.stderr.text for text in COMPLAINTS):
+            raise GuestError('QEMU complains\n' + self.log())
         for text in CRIES:
             if text in self.console.text:
                 raise GuestError('the guest is in trouble\n' + self.log())

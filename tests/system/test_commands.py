@@ -66,7 +66,7 @@ def test_demo():
     rates = [float(r) for r in RATE.findall(text)]
     assert len(rates) == 4 and min(rates) > 0, text
     took = time.monotonic() - start
-    assert took < 15, f'it took {took:.1f} s'
+    assert took < 25, f'it took {took:.1f} s'  # 7 s, when nothing else runs
 
 
 def test_demo_fails_when_the_kernel_does_not_boot():

@@ -101,12 +101,14 @@ MORE_TESTS = [
 ]
 
 
-def refused(expected, **settings):
+def refused(expected, also=None, **settings):
     """One clear line, and the console works."""
     with Guest(**settings) as g:
         found = re.search(expected, g.console.text)
         assert found, f'no {expected!r}\n' + g.log()
         assert 'no network device' in g.command('net')
+        if also:
+            also(g)
         g.power_off()
 
 
@@ -114,8 +116,12 @@ def test_device_legacy_only():
     refused(r'VERSION_1|modern|legacy', device='disable-modern=on')
 
 
-def test_device_without_version_1_by_refusal():
-    refused(r'VERSION_1 is needed', append='refuse=VERSION_1')
+def test_device_given_up():
+    """A driver that cannot go on says so to the device, too (2.1.1)."""
+    def given_up(g):
+        assert 'CONFIG_S_FAILED' in g.device_status(), g.device_status()
+    refused(r'VERSION_1 is needed', append='refuse=VERSION_1', check=False,
+            also=given_up)
 
 
 def test_two_devices():

@@ -76,8 +76,8 @@ def test_tap_iperf3_reverse(g):
 
 @TAP
 def test_tap_iperf3_parallel(g):
-    for args in ((), ('-R',)):
-        report = iperf3_tcp(g, '-t', '1', '-P', '8', *args)
+    for args in (('-P', '8'), ('-P', '8', '-R'), ('-P', '16')):
+        report = iperf3_tcp(g, '-t', '1', *args)
         for stream in report['end']['streams']:
             assert stream['receiver']['bytes'] > 0, 'a stream got nothing'
 
@@ -85,7 +85,7 @@ def test_tap_iperf3_parallel(g):
 @TAP
 def test_tap_iperf3_both_ways(g):
     iperf3_tcp(g, '-t', '1', '--bidir')
-    iperf3_tcp(g, '-t', '1', '--bidir', '-P', '4')
+    iperf3_tcp(g, '-t', '1', '--bidir', '-P', '8')
 
 
 @TAP

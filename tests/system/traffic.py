@@ -51,17 +51,27 @@ def iperf3(host, port, *args, seconds=20):
     return report
 
 
+def counted(g, tests, seconds=3):
+    """The guest's counters once it, too, is done with so many tests."""
+    deadline = time.monotonic() + seconds
+    while True:
+        stats = g.stats()
+        if stats['iperf3_done'] == tests:
+            return stats
+        assert time.monotonic() < deadline, \
+            f'{stats["iperf3_done"]} tests done, not {tests}'
+
+
 def iperf3_tcp(g, *args, host=None, port=None, least=MIB, seconds=20):
     """A test over TCP that both ends, and the guest's own counters, agree
     on. With another host or port than the guest's own if asked for."""
     before = g.stats()
     report = iperf3(host or g.host, port or g.port, '-w', WINDOW, *args,
                     seconds=seconds)
-    after = g.stats()
+    after = counted(g, before['iperf3_done'] + 1)
     under_way = report['start']['test_start']['num_streams'] * (
         UNDER_WAY_USER if g.host == '127.0.0.1' else UNDER_WAY_TAP)
     check_tcp(report, least, under_way)
-    assert after['iperf3_done'] == before['iperf3_done'] + 1, 'not counted'
     for name, sent, received in sums(report):
         to_guest = name == 'forward' and not \
             report['start']['test_start']['reverse']

@@ -10,14 +10,14 @@
 
 #include <string.h>
 
+#include "ip6_out.h"
 #include "lwip/etharp.h"
-#include "lwip/ethip6.h"
 #include "lwip/prot/ethernet.h"
+#include "lwip/prot/ip.h"
 #include "lwip/tcp.h"
 #include "lwip_hooks.h"
 
 enum {
-    ARP_FRAME_LEN = 42,   /* lwIP reads this much without looking */
     IP6_MTU_LEAST = 1280, /* RFC 8200, 5 */
     MTU_MOST = 65500,     /* a frame's length must fit 16 bits */
     CHECK_L4 = NETIF_CHECKSUM_CHECK_TCP | NETIF_CHECKSUM_CHECK_UDP,
@@ -44,11 +44,35 @@ static bool is_fragment(const struct pbuf *p)
 
     switch (eth_type(p)) {
     case ETHTYPE_IP:
-        return p->len < SIZEOF_ETH_HDR + 20 || ((ip[6] & 0x3f) | ip[7]);
+        return (ip[6] & 0x3f) | ip[7];
     case ETHTYPE_IPV6:
-        return p->len < SIZEOF_ETH_HDR + 40 || ip[6] == 44;
+        return ip[6] == 44;
     default:
         return true;
+    }
+}
+
+/* An IPv6 packet that may change what lwIP knows of the network. */
+static bool is_control6(const struct pbuf *p)
+{
+    const uint8_t *ip = (const uint8_t *)p->payload + SIZEOF_ETH_HDR;
+
+    return eth_type(p) == ETHTYPE_IPV6 && ip[6] != IP_PROTO_TCP &&
+           ip[6] != IP_PROTO_UDP;
+}
+
+/* What lwIP reads of a frame before it looks at the length. */
+static unsigned least_len(const struct pbuf *p)
+{
+    switch (eth_type(p)) {
+    case ETHTYPE_IP:
+        return SIZEOF_ETH_HDR + 20;
+    case ETHTYPE_IPV6:
+        return SIZEOF_ETH_HDR + 40;
+    case ETHTYPE_ARP:
+        return SIZEOF_ETH_HDR + 28;
+    default:
+        return SIZEOF_ETH_HDR;
     }
 }
 
@@ -60,11 +84,30 @@ static bool acceptable(const struct netif *netif, const struct pbuf *p)
         netif_vnet_stats.rx_foreign++;
         return false;
     }
-    if (eth_type(p) == ETHTYPE_ARP && p->len < ARP_FRAME_LEN) {
-        netif_vnet_stats.rx_arp_short++;
+    if (p->len < least_len(p)) {
+        netif_vnet_stats.rx_short++;
         return false;
     }
     return true;
+}
+
+/*
+ * The frame in memory of the stack's own. A few bytes more than it is long:
+ * lwIP looks at ports and options that may not be there.
+ */
+static struct pbuf *copy_frame(const struct pbuf *p)
+{
+    enum { SLACK = 16 };
+    struct pbuf *q;
+
+    if (p->tot_len > UINT16_MAX - SLACK)
+        return NULL;
+    q = pbuf_alloc(PBUF_RAW, (u16_t)(p->tot_len + SLACK), PBUF_RAM);
+    if (!q)
+        return NULL;
+    pbuf_realloc(q, p->tot_len);
+    pbuf_copy(q, p);
+    return q;
 }
 
 /*
@@ -80,7 +123,7 @@ static struct pbuf *spare_buffers(struct pbuf *p)
 
     netif_vnet_stats.rx_bufs_low++;
     pbuf_free_ooseq();
-    copy = pbuf_clone(PBUF_RAW, PBUF_RAM, p);
+    copy = copy_frame(p);
     if (!copy && p->tot_len <= SHORT_FRAME)
         return p;
     if (!copy)
@@ -95,6 +138,7 @@ static void rx_frame(void *arg, const struct vnet_frame *frame)
     struct netif *netif = &n->netif;
     struct pbuf *p = pbuf_rx(n->vnet, frame);
     bool verified = frame->csum != VNET_CSUM_UNKNOWN;
+    bool control6;
 
     if (!p)
         return;
@@ -112,10 +156,13 @@ static void rx_frame(void *arg, const struct vnet_frame *frame)
         netif->chksum_flags &= (u16_t)~CHECK_L4;
     else
         netif->chksum_flags |= CHECK_L4;
+    control6 = is_control6(p);
     if (netif->input(p, netif) != ERR_OK) {
         netif_vnet_stats.rx_refused++;
         pbuf_free(p);
     }
+    if (control6)
+        ip6_out_check_path_mtu();
 }
 
 /* ---- transmit --------------------------------------------------------- */
@@ -211,7 +258,7 @@ static err_t init_netif(struct netif *netif)
     netif->hostname = "vireo";
     netif->hwaddr_len = 6;
     netif->output = etharp_output;
-    netif->output_ip6 = ethip6_output;
+    netif->output_ip6 = ip6_out;
     netif->linkoutput = link_output;
     netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP |
                    NETIF_FLAG_ETHERNET | NETIF_FLAG_MLD6;

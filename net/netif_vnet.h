@@ -15,7 +15,7 @@
 /* X(name, "meaning"); uint64_t, summed over all interfaces since start. */
 #define NETIF_VNET_STATS(X)                                                 \
     X(rx_foreign, "frames dropped: for another host")                       \
-    X(rx_arp_short, "frames dropped: ARP cut short")                        \
+    X(rx_short, "frames dropped: too short for their protocol")             \
     X(rx_long, "frames dropped: above what a pbuf can count")               \
     X(rx_refused, "frames dropped: refused by the stack")                   \
     X(rx_bufs_low, "frames copied: receive buffers were short")             \

@@ -17,7 +17,6 @@ enum {
     VLAN_HLEN = 4,
     IP4_HLEN = 20,
     IP6_HLEN = 40,
-    IP6_FRAGMENT = 44,
     ETHTYPE_8021Q = 0x8100,
     TCP_CSUM_OFFSET = 16,
 };
@@ -66,8 +65,7 @@ static enum tcp_kind find_tcp6(const uint8_t *ip, unsigned off, unsigned len,
 
     if (len < off + IP6_HLEN)
         return NOT_TCP;
-    if (ip[6] == IP6_FRAGMENT && len > off + IP6_HLEN)
-        return ip[IP6_HLEN] == IP_PROTO_TCP ? BROKEN_TCP : NOT_TCP;
+    /* Fragments of TCP are complete, see ip6_out.c. */
     if (ip[6] != IP_PROTO_TCP)
         return NOT_TCP;
     if (payload < TCP_HLEN || len < off + IP6_HLEN + TCP_HLEN)

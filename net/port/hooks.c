@@ -4,6 +4,8 @@
  */
 #include "lwip_hooks.h"
 
+#include <stdbool.h>
+
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/tcp.h"
 #include "lwip/tcp.h"
@@ -158,6 +160,42 @@ static err_t check_mss(const struct tcp_hdr *hdr, const struct options *o)
     return ERR_OK;
 }
 
+/*
+ * lwIP makes segments of at most half the largest window it has seen, except
+ * while that is 0 or 1: then of the full size, which trips it up as soon as
+ * the peer opens a small window. So such a peer counts as one with a window
+ * of two segments of the least size that every host takes.
+ */
+static void raise_window(struct tcp_pcb *pcb)
+{
+    if (pcb->snd_wnd_max < 2)
+        pcb->snd_wnd_max = 2 * 536;
+}
+
+/*
+ * Segments that came too early. lwIP queues the first of them as it is, also
+ * what of it lies behind the window, and later finds that more has arrived
+ * than it ever allowed. A FIN among them makes it count a byte too many in
+ * the same way. Both are cut off here: the peer will send them again.
+ */
+static err_t trim_early(const struct tcp_pcb *pcb, struct tcp_hdr *hdr,
+                        struct pbuf *p)
+{
+    u32_t ahead = hdr->seqno - pcb->rcv_nxt;
+    u32_t room = pcb->rcv_wnd - ahead;
+    bool fin = TCPH_FLAGS(hdr) & TCP_FIN;
+
+    if (ahead >= pcb->rcv_wnd || (p->tot_len == 0 && !fin))
+        return ERR_OK; /* not in the window, or nothing to be queued */
+    if (p->tot_len == 0 || pcb->state < ESTABLISHED)
+        return ERR_VAL;
+    if (fin)
+        TCPH_UNSET_FLAG(hdr, TCP_FIN);
+    if (p->tot_len > room)
+        pbuf_realloc(p, (u16_t)room);
+    return ERR_OK;
+}
+
 err_t port_tcp_inpacket(struct tcp_pcb *pcb, struct tcp_hdr *hdr, u16_t optlen,
                         u16_t opt1len, u8_t *opt2, struct pbuf *p)
 {
@@ -168,12 +206,18 @@ err_t port_tcp_inpacket(struct tcp_pcb *pcb, struct tcp_hdr *hdr, u16_t optlen,
         if (check_mss(hdr, &o) != ERR_OK)
             return ERR_VAL;
     }
+    if (pcb->state == LISTEN || pcb->state == TIME_WAIT)
+        return ERR_OK;
+    raise_window(pcb);
+    if (hdr->seqno != pcb->rcv_nxt && pcb->state != SYN_SENT &&
+        trim_early(pcb, hdr, p) != ERR_OK)
+        return ERR_VAL;
     /*
      * lwIP acknowledges every second segment. One that the device merged is
      * two or more already: with this flag set, lwIP answers it at once.
      */
     if (((p->flags & PBUF_FLAG_MERGED) || p->tot_len > TCP_MSS) &&
-        pcb->state >= ESTABLISHED && pcb->state != TIME_WAIT) {
+        pcb->state >= ESTABLISHED) {
         port_hook_stats.merged++;
         tcp_set_flags(pcb, TF_ACK_DELAY);
     }

@@ -69,7 +69,7 @@
 /* ---- IPv6 ---- */
 #define LWIP_IPV6 1
 #define LWIP_IPV6_MLD 1
-#define LWIP_IPV6_FRAG 1
+#define LWIP_IPV6_FRAG 0 /* net/ip6_out.c does it without harm */
 #define LWIP_IPV6_REASS 1
 #define IPV6_FRAG_COPYHEADER 1 /* needed where a pointer is 64 bits */
 #define IPV6_REASS_MAXAGE 5

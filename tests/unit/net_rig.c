@@ -216,7 +216,7 @@ void peer_reset(struct peer *p)
     peer_segment(p, RST, 0, "", 0, "", 0);
 }
 
-void peer_open(struct peer *p, uint16_t dport)
+void peer_open_window(struct peer *p, uint16_t dport, uint16_t wnd)
 {
     static const uint8_t opt[8] = {2, 4, PEER_MSS >> 8, PEER_MSS & 0xff,
                                    1, 3, 3, PEER_SCALE};
@@ -224,7 +224,7 @@ void peer_open(struct peer *p, uint16_t dport)
     memset(p, 0, sizeof(*p));
     p->sport = (uint16_t)(20000 + next_port++ % 40000);
     p->dport = dport;
-    p->wnd = 65535;
+    p->wnd = wnd;
     p->seq = 0x10000u * p->sport;
     p->got_room = 4096;
     p->got = malloc(p->got_room);
@@ -233,6 +233,11 @@ void peer_open(struct peer *p, uint16_t dport)
     peer_segment(p, SYN, 0, opt, sizeof(opt), "", 0);
     p->seq++;
     rig_run(10);
+}
+
+void peer_open(struct peer *p, uint16_t dport)
+{
+    peer_open_window(p, dport, 65535);
 }
 
 void peer_free(struct peer *p)

@@ -82,6 +82,7 @@ void rig_ping(uint32_t len);
 void rig_arp(uint16_t op, uint32_t target);
 
 void peer_open(struct peer *p, uint16_t dport);
+void peer_open_window(struct peer *p, uint16_t dport, uint16_t wnd);
 void peer_send(struct peer *p, const void *data, uint32_t len);
 /* Any segment: flags, sequence number relative to p->seq, options. */
 void peer_segment(struct peer *p, uint8_t flags, int32_t ahead,

@@ -380,6 +380,56 @@ TEST(reset_chargen)
     reset_in(nothing, 19);
 }
 
+/* ---- peers that do not keep to the rules ----------------------------------- */
+
+/* The last byte of the window belongs to a segment that goes on far behind
+ * it; then the gap is filled. */
+TEST(peer_overruns_the_window)
+{
+    static const uint8_t data[20000];
+    struct peer p;
+
+    rig_begin(MODEL_FEATURES, NULL);
+    peer_open(&p, 7);
+    p.deaf = true;
+    p.wnd = 0;
+    peer_ack(&p);
+    peer_segment(&p, 0x18, 60000, "", 0, data, 20000);
+    peer_segment(&p, 0x19, 65534, "", 0, data, 1460);
+    rig_turn();
+    for (unsigned i = 0; i < 60; i++) {
+        peer_send(&p, data, 1400);
+        rig_turn();
+    }
+    rig_ping(10);
+    rig_run(10);
+    CHECK_EQ(rig.icmp_replies, 1);
+    rig_end();
+}
+
+/* Windows of nothing, then of a few bytes: lwIP must not trip over segments
+ * that it made for more. */
+TEST(peer_opens_a_tiny_window)
+{
+    rig_begin(MODEL_FEATURES, NULL);
+    for (uint16_t wnd = 1; wnd <= 121; wnd += 30) {
+        struct peer p;
+
+        peer_open_window(&p, 19, 0);
+        rig_run(300);
+        p.wnd = wnd;
+        peer_ack(&p);
+        for (unsigned i = 0; i < 100 && p.got_len < 200; i++)
+            rig_run(20);
+        CHECK(p.got_len > 0);
+        CHECK(!p.got_rst);
+        peer_reset(&p);
+        rig_run(5);
+        peer_free(&p);
+    }
+    rig_end();
+}
+
 /* Memory comes and goes: every connection still comes to an end. */
 TEST(out_of_memory_comes_and_goes)
 {

@@ -226,3 +226,61 @@ TEST(hook_leaves_listeners_alone)
     CHECK_EQ(offer(TCP_SYN, "", 0), ERR_OK);
     CHECK_EQ(pcb.flags, 0);
 }
+
+/* ---- segments that came too early ------------------------------------------ */
+
+/* What is left of `len` bytes that are `ahead` in a window of `wnd`. */
+static int early(uint32_t ahead, uint16_t len, uint32_t wnd, uint16_t flags)
+{
+    static uint8_t bytes[65535];
+    struct pbuf p = {.payload = bytes, .tot_len = len, .len = len, .ref = 1};
+    struct tcp_hdr hdr;
+
+    memset(&pcb, 0, sizeof(pcb));
+    pcb.state = ESTABLISHED;
+    pcb.rcv_nxt = 0xfffffff0;
+    pcb.rcv_wnd = wnd;
+    memset(&hdr, 0, sizeof(hdr));
+    hdr.seqno = pcb.rcv_nxt + ahead;
+    TCPH_HDRLEN_FLAGS_SET(&hdr, 5, flags);
+    if (port_tcp_inpacket(&pcb, &hdr, 0, 0, NULL, &p) != ERR_OK)
+        return -1;
+    if (TCPH_FLAGS(&hdr) & TCP_FIN)
+        return 100000 + p.tot_len;
+    return p.tot_len;
+}
+
+TEST(hook_early_data_ends_with_the_window)
+{
+    CHECK_EQ(early(1000, 1460, 65535, TCP_ACK), 1460);
+    CHECK_EQ(early(64075, 1460, 65535, TCP_ACK), 1460);
+    CHECK_EQ(early(64076, 1460, 65535, TCP_ACK), 1459);
+    CHECK_EQ(early(65534, 1460, 65535, TCP_ACK), 1);
+    CHECK_EQ(early(1, 65000, 100, TCP_ACK), 99);
+    /* Not in the window, or in order: lwIP's own business. */
+    CHECK_EQ(early(65535, 1460, 65535, TCP_ACK), 1460);
+    CHECK_EQ(early(0, 1460, 1000, TCP_ACK), 1460);
+    CHECK_EQ(early(UINT32_MAX, 1460, 1000, TCP_ACK), 1460);
+    CHECK_EQ(early(0, 1, 0, TCP_ACK), 1);
+}
+
+TEST(hook_early_fin_waits_for_its_turn)
+{
+    CHECK_EQ(early(1000, 500, 65535, TCP_ACK | TCP_FIN), 500);
+    CHECK_EQ(early(1000, 0, 65535, TCP_ACK | TCP_FIN), -1);
+    CHECK_EQ(early(1000, 0, 65535, TCP_ACK), 0);
+    CHECK_EQ(early(0, 500, 65535, TCP_ACK | TCP_FIN), 100500);
+}
+
+/* A window of 0 must not count as the largest ever seen. */
+TEST(hook_window_of_nothing)
+{
+    memset(&pcb, 0, sizeof(pcb));
+    data.tot_len = 0;
+    pcb.state = SYN_RCVD;
+    CHECK_EQ(offer(TCP_ACK, "", 0), ERR_OK);
+    CHECK(pcb.snd_wnd_max >= 536);
+    pcb.snd_wnd_max = 100;
+    CHECK_EQ(offer(TCP_ACK, "", 0), ERR_OK);
+    CHECK_EQ(pcb.snd_wnd_max, 100);
+}

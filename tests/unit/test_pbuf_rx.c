@@ -129,10 +129,32 @@ TEST(rx_short_arp_is_dropped)
         rig_turn();
     }
     CHECK_EQ(seen.calls, 0);
-    CHECK_EQ(netif_vnet_stats.rx_arp_short, 42 - 15);
+    CHECK_EQ(netif_vnet_stats.rx_short, 42 - 15);
     rig_frame(arp, 42);
     rig_turn();
     CHECK_EQ(seen.calls, 1);
+    rig_end();
+}
+
+/* lwIP reads these headers before it looks at the length. */
+TEST(rx_short_ip_is_dropped)
+{
+    uint8_t f[60] = {0x52, 0x54, 0, 0x12, 0x34, 0x56, 2, 2, 2, 2, 2, 2};
+
+    begin_spying(MODEL_FEATURES);
+    f[12] = 0x08;
+    for (uint32_t len = 15; len < 34; len++) {
+        rig_frame(f, len);
+        rig_turn();
+    }
+    f[12] = 0x86;
+    f[13] = 0xdd;
+    for (uint32_t len = 15; len < 54; len++) {
+        rig_frame(f, len);
+        rig_turn();
+    }
+    CHECK_EQ(seen.calls, 0);
+    CHECK_EQ(netif_vnet_stats.rx_short, 34 - 15 + 54 - 15);
     rig_end();
 }
 

@@ -158,8 +158,8 @@ static void deny(struct tcp_pcb *pcb)
 }
 
 /*
- * May the test that runs be given up for another client? When nothing has
- * moved for long, although by its rate it should have.
+ * May the test be given up for another client? When its own does not go on,
+ * or nothing has moved for long, although by its rate it should have.
  */
 static bool silent(void)
 {
@@ -167,7 +167,7 @@ static bool silent(void)
     u64_t limit = SILENT_MS * UINT64_C(1000);
 
     if (t->phase != PHASE_RUNNING)
-        return false;
+        return sys_now() - t->entered_ms > SLOW_MS;
     if (t->params.rate)
         limit += 3 * iperf3_bytes_us(t->params.block, t->params.rate);
     return sys_now_us() - t->active_us > limit;

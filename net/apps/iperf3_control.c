@@ -38,7 +38,8 @@ static void enter(enum iperf3_phase phase, u32_t limit_ms)
     t->got = 0;
     t->len = 0;
     t->has_deadline = limit_ms != 0;
-    t->deadline_ms = sys_now() + limit_ms;
+    t->entered_ms = sys_now();
+    t->deadline_ms = t->entered_ms + limit_ms;
 }
 
 static void send_bytes(const void *data, size_t len)

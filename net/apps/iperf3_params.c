@@ -16,6 +16,7 @@ enum {
 };
 
 #define RATE_MAX INT64_C(1000000000000)
+#define BLOCKS_MAX (INT64_MAX / BLOCK_MAX)
 
 static bool is(const char *key, size_t len, const char *name)
 {
@@ -67,6 +68,10 @@ static void read_member(void *arg, const char *key, size_t len,
         p->time_s = (u32_t)number(v, 0, TIME_MAX_S);
     else if (is(key, len, "len"))
         p->block = (u32_t)number(v, 0, BLOCK_MAX);
+    else if (is(key, len, "num"))
+        p->bytes = (u64_t)number(v, 0, INT64_MAX);
+    else if (is(key, len, "blockcount"))
+        p->blocks = (u64_t)number(v, 0, BLOCKS_MAX);
     else if (is(key, len, "bandwidth"))
         p->rate = (u64_t)number(v, 0, RATE_MAX);
     else if (is(key, len, "fqrate"))
@@ -105,5 +110,7 @@ enum iperf3_error iperf3_read_params(const char *text, size_t len,
         return ERROR_PROTOCOL;
     fit_block(p);
     fit_rate(p);
+    if (p->bytes == 0)
+        p->bytes = p->blocks * p->block;
     return ERROR_NONE;
 }

@@ -33,7 +33,9 @@ enum {
     ANSWER_MS = 10000, /* for each step of the client */
     CONNECT_MS = 250,  /* the same, more for each stream */
     GRACE_MS = 30000,  /* past the end that the client announced */
-    SILENT_MS = 10000, /* then a test may be given up for a new client */
+    /* A new client does not have to wait for longer than ... */
+    SLOW_MS = 4000,    /* ... a step of the client before it, */
+    SILENT_MS = 10000, /* ... a test that runs, but moves nothing */
 };
 
 /* The control connection's states, as one signed byte each way. */
@@ -90,6 +92,8 @@ struct iperf3_params {
     u32_t omit_s;
     u32_t time_s;      /* 0: until the client says so */
     u32_t block;       /* bytes of a datagram or write */
+    u64_t bytes;       /* of all streams together; 0: no limit */
+    u64_t blocks;      /* the same in blocks */
     u64_t rate;        /* bits/s of each stream; 0: as fast as possible */
     u64_t socket_rate; /* another limit of the same kind */
 };
@@ -140,6 +144,7 @@ struct iperf3_test {
     char cookie[COOKIE_LEN];
     struct iperf3_params params;
     u32_t deadline_ms; /* of the phase */
+    u32_t entered_ms;
     bool has_deadline;
 
     /* incoming message: a length of 4 bytes, then text */
@@ -153,6 +158,7 @@ struct iperf3_test {
     u64_t start_us;   /* of the running phase, or of the end of omitting */
     u64_t end_us;
     u64_t active_us;  /* when a byte last moved on any stream */
+    u64_t sent;       /* by all streams */
     u64_t report_us;  /* when the last interval ended ... */
     u64_t report[2];  /* ... and what had been received and sent by then */
 };

@@ -59,6 +59,7 @@ void iperf3_streams_start(void)
 
     t->start_us = t->active_us = t->report_us = sys_now_us();
     t->end_us = 0;
+    t->sent = 0;
     t->report[0] = t->report[1] = 0;
     t->omitting = t->params.omit_s != 0;
     for (unsigned i = 0; i < t->streams_len; i++)

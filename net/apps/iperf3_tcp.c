@@ -115,12 +115,30 @@ static u32_t room(const struct iperf3_stream *s)
     return LWIP_MIN((most - used - 1) * tcp_mss(s->pcb), tcp_sndbuf(s->pcb));
 }
 
+/*
+ * With -n and -k, all streams together send so much, and each of them whole
+ * blocks, which is what clients count. A client that begins to count in the
+ * middle says itself when it has enough.
+ */
+static u32_t still_to_send(const struct iperf3_stream *s)
+{
+    const struct iperf3_params *p = &iperf3_test.params;
+    u64_t sent = iperf3_test.sent;
+
+    if (p->bytes == 0 || p->omit_s)
+        return UINT32_MAX;
+    if (sent < p->bytes)
+        return (u32_t)LWIP_MIN(p->bytes - sent, UINT32_MAX);
+    return (p->block - (u32_t)(s->bytes % p->block)) % p->block;
+}
+
 /* One write; false when no more can be written now. */
 static bool write_some(struct iperf3_stream *s, u32_t most, u8_t flags)
 {
     u32_t n = LWIP_MIN(IPERF3_PATTERN - s->offset, most);
 
     n = LWIP_MIN(n, room(s));
+    n = LWIP_MIN(n, still_to_send(s));
     n = n ? iperf3_allowed(s, iperf3_test.params.block, n) : 0;
     if (n == 0)
         return false;
@@ -132,6 +150,7 @@ static bool write_some(struct iperf3_stream *s, u32_t most, u8_t flags)
     s->offset = (s->offset + n) % IPERF3_PATTERN;
     s->bytes += n;
     s->paced += n;
+    iperf3_test.sent += n;
     iperf3_count.tx_bytes += n;
     return true;
 }

@@ -20,6 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 QEMU_SH = os.path.join(ROOT, 'boot', 'qemu.sh')
 GUEST_IP = '10.0.2.15'
+COUNTER = re.compile(r'  (\S+)\s+([\d.]+)(?=$|  )')
 READY = 'ready; the console takes commands'
 EXIT_FAILED = 3  # QEMU's status after the kernel's failing end
 
@@ -272,8 +273,10 @@ class Guest:
             self.seconds) is not None
 
     def log(self, lines=60):
-        """The end of the console's text, and QEMU's messages."""
-        tail = self.console.text.splitlines()[-lines:]
+        """The end of the console's text without tables of counters, and
+        QEMU's messages."""
+        tail = [line for line in self.console.text.splitlines()
+                if not COUNTER.match(line)][-lines:]
         return '\n'.join(['--- console:'] + tail + ['--- qemu:'] +
                          self.stderr.text.splitlines()[-20:] + ['---'])
 
@@ -312,7 +315,7 @@ class Guest:
         """The guest's counters, by name; sections are joined by name."""
         counters = {}
         for line in self.command('stats all').splitlines():
-            found = re.match(r'  (\S+)\s+([\d.]+)', line)
+            found = COUNTER.match(line)
             if found:
                 value = found.group(2)
                 counters[found.group(1)] = (float(value) if '.' in value

@@ -19,15 +19,20 @@ def ip(*args):
         raise runner.Skip(f'ip {" ".join(args)}: {done.stdout.strip()}')
 
 
+def make():
+    """The interface; skips when even that is not allowed in a namespace."""
+    ip('link', 'set', 'lo', 'up')
+    ip('tuntap', 'add', 'dev', NAME, 'mode', 'tap')
+    ip('address', 'add', HOST_IP + '/24', 'dev', NAME)
+    ip('link', 'set', NAME, 'up')
+
+
 def prepare():
     """For runner.main: a namespace, and the interface in it."""
     if not shutil.which('ip'):
         raise runner.Skip('iproute2 is not installed')
     runner.in_namespace()
-    ip('link', 'set', 'lo', 'up')
-    ip('tuntap', 'add', 'dev', NAME, 'mode', 'tap')
-    ip('address', 'add', HOST_IP + '/24', 'dev', NAME)
-    ip('link', 'set', NAME, 'up')
+    make()
 
 
 def set_mtu(mtu):

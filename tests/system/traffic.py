@@ -217,7 +217,13 @@ def ping(host, *args, seconds=30):
 
 
 def check_ping(host, *args):
-    sent, received = ping(host, *args)
+    """All are answered. For the answer to its last request ping waits no
+    longer than twice the time the others took, so that one may seem lost
+    when the host is busy: then once more."""
+    for _ in range(3):
+        sent, received = ping(host, *args)
+        if received != sent - 1:
+            break
     assert sent > 0 and received == sent, \
         f'ping {args}: {received} of {sent} answered'
 

@@ -127,17 +127,19 @@ def test_a_guest_is_not_left_behind():
            'g.__enter__()\n' \
            'print(g.pid, flush=True)\n' \
            'time.sleep(60)\n'
-    child = subprocess.Popen(
-        [sys.executable, '-c', code], stdout=subprocess.PIPE,
-        cwd=os.path.dirname(os.path.abspath(__file__)))
-    pid = int(child.stdout.readline())
-    child.kill()
-    child.wait()
-    child.stdout.close()
-    deadline = time.monotonic() + 5
-    while os.path.exists(f'/proc/{pid}') and not zombie(pid):
-        assert time.monotonic() < deadline, f'process {pid} goes on'
-        time.sleep(0.05)
+    with tempfile.TemporaryDirectory(prefix='vireo-') as folder:
+        child = subprocess.Popen(
+            [sys.executable, '-c', code], stdout=subprocess.PIPE,
+            cwd=os.path.dirname(os.path.abspath(__file__)),
+            env=dict(os.environ, TMPDIR=folder))
+        pid = int(child.stdout.readline())
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        deadline = time.monotonic() + 5
+        while os.path.exists(f'/proc/{pid}') and not zombie(pid):
+            assert time.monotonic() < deadline, f'process {pid} goes on'
+            time.sleep(0.05)
 
 
 def zombie(pid):

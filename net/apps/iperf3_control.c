@@ -212,7 +212,8 @@ static err_t control_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p,
     (void)err;
     if (!p) {
         /* Some clients close right behind their last word. */
-        iperf3_fault(iperf3_test.phase == PHASE_DONE ? END_OK : END_CLIENT_GONE);
+        iperf3_fault(iperf3_test.phase == PHASE_DONE ? END_OK
+                                                     : END_CLIENT_GONE);
         return ERR_OK;
     }
     tcp_recved(pcb, p->tot_len);

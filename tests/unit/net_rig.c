@@ -56,7 +56,7 @@ static uint32_t get32(const uint8_t *p)
     return (uint32_t)get16(p) << 16 | get16(p + 2);
 }
 
-/* ---- from the peer ----------------------------------------------------- */
+/* ---- from the peer ------------------------------------------------------- */
 
 void rig_frame(const void *frame, uint32_t len)
 {
@@ -66,7 +66,8 @@ void rig_frame(const void *frame, uint32_t len)
 
     memset(&hdr, 0, sizeof(hdr));
     /* What is longer than a wire allows was merged by the device. */
-    if (len > ETH + 1500 && frame_parse(f, len, &i) && i.l4_proto == FRAME_TCP) {
+    if (len > ETH + 1500 && frame_parse(f, len, &i) &&
+        i.l4_proto == FRAME_TCP) {
         hdr.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
         hdr.gso_type = VIRTIO_NET_HDR_GSO_TCPV4;
         hdr.gso_size = PEER_MSS;
@@ -106,7 +107,8 @@ void rig_fragment(uint8_t proto, uint16_t id, const void *data, uint32_t len,
     static uint8_t f[66000];
     uint8_t *ip = eth_header(f, 0x0800);
 
-    ip4_header(ip, proto, len, id, (uint16_t)(offset / 8 | (more ? 0x2000 : 0)));
+    ip4_header(ip, proto, len, id,
+               (uint16_t)(offset / 8 | (more ? 0x2000 : 0)));
     memcpy(ip + IP4, data, len);
     rig_frame(f, ETH + IP4 + len);
 }
@@ -173,7 +175,7 @@ void rig_arp(uint16_t op, uint32_t target)
     rig_frame(f, sizeof(f));
 }
 
-/* ---- the peer's TCP ---------------------------------------------------- */
+/* ---- the peer's TCP ------------------------------------------------------ */
 
 void peer_segment(struct peer *p, uint8_t flags, int32_t ahead,
                   const void *opt, unsigned optlen, const void *data,
@@ -218,8 +220,8 @@ void peer_reset(struct peer *p)
 
 void peer_open_window(struct peer *p, uint16_t dport, uint16_t wnd)
 {
-    static const uint8_t opt[8] = {2, 4, PEER_MSS >> 8, PEER_MSS & 0xff,
-                                   1, 3, 3, PEER_SCALE};
+    static const uint8_t opt[8] = {2, 4, PEER_MSS >> 8, PEER_MSS & 0xff, 1,
+                                   3, 3, PEER_SCALE};
 
     memset(p, 0, sizeof(*p));
     p->sport = (uint16_t)(20000 + next_port++ % 40000);
@@ -296,8 +298,8 @@ static void peer_input(struct peer *p, const uint8_t *t, uint32_t payload,
     }
     if (p->deaf)
         return;
-    if (seq == p->rcv && len > 0)
-        peer_take(p, t + payload, len);
+    if (p->rcv - seq < len) /* the part of it that is new, if in order */
+        peer_take(p, t + payload + (p->rcv - seq), len - (p->rcv - seq));
     if (seq + len == p->rcv && (flags & FIN) && !p->got_fin) {
         p->got_fin = true;
         p->rcv++;
@@ -306,7 +308,7 @@ static void peer_input(struct peer *p, const uint8_t *t, uint32_t payload,
         peer_ack(p);
 }
 
-/* ---- what arrives at the peer ------------------------------------------ */
+/* ---- what arrives at the peer -------------------------------------------- */
 
 static void take_arp(const uint8_t *f)
 {
@@ -387,7 +389,7 @@ void rig_run(unsigned ms)
     }
 }
 
-/* ---- life --------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------- */
 
 void rig_begin(uint64_t features, const struct vnet_config *config)
 {

@@ -13,7 +13,7 @@
 #include "lwip/tcp.h"
 #include "lwip_hooks.h"
 
-/* ---- sequence numbers -------------------------------------------------- */
+/* ---- sequence numbers ---------------------------------------------------- */
 
 static ip_addr_t v4(uint32_t a)
 {
@@ -103,7 +103,7 @@ TEST(isn_differs_from_boot_to_boot)
     CHECK(isn_of_boot(5) != isn_of_boot(6));
 }
 
-/* ---- segments ---------------------------------------------------------- */
+/* ---- segments ------------------------------------------------------------ */
 
 struct segment {
     struct tcp_hdr hdr;
@@ -141,8 +141,8 @@ static err_t offer_split(uint16_t flags, const void *opt, unsigned len,
 }
 
 static const uint8_t mss_1460[] = {2, 4, 0x05, 0xb4};
-static const uint8_t mss_late[] = {1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0,
-                                   2, 4, 0x00, 0x64};
+static const uint8_t mss_late[] = {1, 1, 8, 10, 0, 0, 0,    0,
+                                   0, 0, 0, 0,  2, 4, 0x00, 0x64};
 static const uint8_t timestamps[] = {1, 1, 8, 10, 2, 4, 5, 180, 2, 4, 5, 180};
 
 TEST(hook_mss_only_in_syn)
@@ -227,7 +227,7 @@ TEST(hook_leaves_listeners_alone)
     CHECK_EQ(pcb.flags, 0);
 }
 
-/* ---- segments that came too early ------------------------------------------ */
+/* ---- segments that came too early ---------------------------------------- */
 
 /* What is left of `len` bytes that are `ahead` in a window of `wnd`. */
 static int early(uint32_t ahead, uint16_t len, uint32_t wnd, uint16_t flags)

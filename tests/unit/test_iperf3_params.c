@@ -127,7 +127,7 @@ TEST(refused)
     CHECK_EQ(reads(""), ERROR_PARAMS);
 }
 
-/* ---- rates ---- */
+/* ---- rates --------------------------------------------------------------- */
 
 /* What a stream of this rate sends in `ms`, asked when it wants to be. */
 static uint64_t paced(struct iperf3_stream *s, uint32_t block, unsigned ms)

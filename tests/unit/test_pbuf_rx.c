@@ -120,8 +120,8 @@ TEST(rx_frame_above_16_bits_is_dropped)
 
 TEST(rx_short_arp_is_dropped)
 {
-    static uint8_t arp[42] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 2,
-                              2,    2,    2,    2,    8,    6};
+    static uint8_t arp[42] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2,
+                              2,    2,    2,    2,    2,    8,    6};
 
     begin_spying(MODEL_FEATURES);
     for (uint32_t len = 15; len < 42; len++) {
@@ -183,11 +183,11 @@ TEST(rx_only_our_unicast)
 /* A datagram for echo with a wrong checksum, under this header. */
 static void bad_udp(uint8_t hdr_flags, uint16_t frag)
 {
-    uint8_t f[60] = {0x52, 0x54, 0, 0x12, 0x34, 0x56, 0x52, 0x55, 0x0a, 0,
-                     2,    2,    8, 0,    0x45, 0,    0,    31,   0,    0,
-                     0,    0,    64, 17,  0,    0,    10,   0,    2,    2,
-                     10,   0,    2, 15,   0x20, 0,    0,    7,    0,    11,
-                     0xba, 0xad, 'a', 'b', 'c'};
+    uint8_t f[60] = {0x52, 0x54, 0, 0x12, 0x34, 0x56, 0x52, 0x55, 0x0a,
+                     0,    2,    2, 8,    0,    0x45, 0,    0,    31,
+                     0,    0,    0, 0,    64,   17,   0,    0,    10,
+                     0,    2,    2, 10,   0,    2,    15,   0x20, 0,
+                     0,    7,    0, 11,   0xba, 0xad, 'a',  'b',  'c'};
     struct virtio_net_hdr hdr = {.flags = hdr_flags};
     uint32_t sum = 0;
 
@@ -282,7 +282,7 @@ TEST(rx_fragments_are_put_together)
     rig_end();
 }
 
-/* ---- buffers run short ---------------------------------------------------- */
+/* ---- buffers run short --------------------------------------------------- */
 
 /*
  * Many connections that send and never read hold what they can. The stack

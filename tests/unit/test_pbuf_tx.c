@@ -161,7 +161,7 @@ TEST(tx_full_ring_takes_no_reference)
     rig_end();
 }
 
-/* ---- TCP's checksum -------------------------------------------------------- */
+/* ---- TCP's checksum ------------------------------------------------------ */
 
 static uint8_t frame[70000];
 
@@ -242,7 +242,8 @@ TEST(tx_checksum_with_ip_options)
 TEST(tx_checksum_of_others_is_complete)
 {
     static const struct frame_spec udp4 = {.udp = true, .payload = 300};
-    static const struct frame_spec udp6 = {.udp = true, .ipv6 = true,
+    static const struct frame_spec udp6 = {.udp = true,
+                                           .ipv6 = true,
                                            .payload = 300};
     struct model_frame *f;
 
@@ -311,7 +312,7 @@ TEST(tx_checksum_by_software)
     rig_end();
 }
 
-/* ---- the whole way ---------------------------------------------------------- */
+/* ---- the whole way ------------------------------------------------------- */
 
 static uint32_t hash_chain(const struct pbuf *p)
 {
@@ -319,8 +320,11 @@ static uint32_t hash_chain(const struct pbuf *p)
 
     for (; p; p = p->next) {
         const uint8_t *b = p->payload;
-        uint32_t word[] = {(uint32_t)(uintptr_t)p->next, p->len, p->tot_len,
-                           p->flags, p->type_internal,
+        uint32_t word[] = {(uint32_t)(uintptr_t)p->next,
+                           p->len,
+                           p->tot_len,
+                           p->flags,
+                           p->type_internal,
                            (uint32_t)(uintptr_t)p->payload};
 
         for (unsigned i = 0; i < 6; i++)

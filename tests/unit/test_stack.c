@@ -13,7 +13,7 @@
 #include "net_rig.h"
 #include "netstack.h"
 
-/* ---- addresses ------------------------------------------------------------ */
+/* ---- addresses ----------------------------------------------------------- */
 
 static bool parses(const char *text, uint32_t ip, uint32_t mask)
 {
@@ -38,11 +38,24 @@ TEST(parse_ip_good)
 TEST(parse_ip_bad)
 {
     static const char *const bad[] = {
-        "",           "10.0.2.15",      "10.0.2.15/",     "10.0.2.15/33",
-        "10.0.2/24",  "10.0.2.256/24",  "10.0.2.15/24 ",  " 10.0.2.15/24",
-        "10..2.15/8", "10.0.2.15.1/24", "1.2.3.4/99999999999",
-        "99999999999.0.0.1/8",          "a.b.c.d/8",      "-1.2.3.4/8",
-        "1.2.3.4/-8", "dhcp6",          "DHCP",           "dhc",
+        "",
+        "10.0.2.15",
+        "10.0.2.15/",
+        "10.0.2.15/33",
+        "10.0.2/24",
+        "10.0.2.256/24",
+        "10.0.2.15/24 ",
+        " 10.0.2.15/24",
+        "10..2.15/8",
+        "10.0.2.15.1/24",
+        "1.2.3.4/99999999999",
+        "99999999999.0.0.1/8",
+        "a.b.c.d/8",
+        "-1.2.3.4/8",
+        "1.2.3.4/-8",
+        "dhcp6",
+        "DHCP",
+        "dhc",
     };
     struct netstack_ifconfig c = {.ip = 1};
 
@@ -63,12 +76,13 @@ TEST(parse_addr)
     CHECK_EQ(a, lwip_htonl(0x01020304));
 }
 
-/* ---- interfaces ------------------------------------------------------------ */
+/* ---- interfaces ---------------------------------------------------------- */
 
 TEST(addresses_are_printed)
 {
     rig_begin(MODEL_FEATURES, NULL);
-    CHECK_EQ(host_log_count("vireo: en0 address 10.0.2.15/24 gw 10.0.2.2"), 1);
+    CHECK_EQ(host_log_count("vireo: en0 address 10.0.2.15/24 gw 10.0.2.2"),
+             1);
     CHECK_EQ(host_log_count("address FE80"), 0);
     rig_run(3000); /* duplicate address detection */
     CHECK_EQ(host_log_count("en0 address FE80::5054:FF:FE12:3456/64"), 1);
@@ -207,7 +221,7 @@ TEST(small_mtu)
     rig_end();
 }
 
-/* ---- time --------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
 /* What is asked for is the next timer, neither late nor in a hurry. */
 TEST(wakeup_is_asked_for)
@@ -230,7 +244,7 @@ TEST(wakeup_is_asked_for)
     rig_end();
 }
 
-/* ---- DHCP ----------------------------------------------------------------------- */
+/* ---- DHCP ---------------------------------------------------------------- */
 
 /* The last DHCP message that was sent: its type, its transaction. */
 static uint8_t dhcp_type(struct model_frame **last)
@@ -255,9 +269,10 @@ static uint8_t dhcp_type(struct model_frame **last)
 static void dhcp_answer(const struct model_frame *asked, uint8_t type)
 {
     static uint8_t m[300];
-    static const uint8_t options[] = {
-        99, 130, 83, 99, 53, 1, 0, 54, 4, 10, 0, 2, 2, 51, 4, 0, 0, 14, 16,
-        1,  4,   255, 255, 255, 0, 3, 4, 10, 0, 2, 2, 255};
+    static const uint8_t options[] = {99, 130, 83, 99, 53, 1,   0,   54,
+                                      4,  10,  0,  2,  2,  51,  4,   0,
+                                      0,  14,  16, 1,  4,  255, 255, 255,
+                                      0,  3,   4,  10, 0,  2,   2,   255};
     uint8_t udp[8 + sizeof(m)];
 
     memset(m, 0, sizeof(m));
@@ -302,7 +317,7 @@ TEST(dhcp_gets_an_address)
     rig_end();
 }
 
-/* ---- counters -------------------------------------------------------------------- */
+/* ---- counters ------------------------------------------------------------ */
 
 static unsigned lines;
 

@@ -119,7 +119,7 @@ static void test_over(void)
     send_state(EXCHANGE_RESULTS);
 }
 
-static void got_results(void)
+static void send_results(void)
 {
     struct text t;
     u32_t be;
@@ -131,6 +131,35 @@ static void got_results(void)
     enter(PHASE_DONE, ANSWER_MS);
     send_bytes(results, 4 + text_len(&t));
     send_state(DISPLAY_RESULTS);
+}
+
+/*
+ * The client counts what it has handed to its machine, and the last of that
+ * may come behind its results, over other connections: it is waited for until
+ * the streams are quiet.
+ */
+static void got_results(void)
+{
+    const struct iperf3_params *p = &iperf3_test.params;
+
+    if (p->udp || (p->reverse && !p->bidir)) {
+        send_results();
+        return;
+    }
+    enter(PHASE_DRAIN, 0);
+    iperf3_test.drain_us = sys_now_us();
+}
+
+static void drain(void)
+{
+    const struct iperf3_test *t = &iperf3_test;
+    u64_t now = sys_now_us();
+    u64_t since = LWIP_MAX(t->active_us, t->drain_us);
+
+    if (now - since >= QUIET_US || now - t->drain_us >= DRAIN_MAX_US)
+        send_results();
+    else
+        plat_wakeup_at(sys_now_ns() + (since + QUIET_US - now) * 1000);
 }
 
 /* ---- bytes from the client ---- */
@@ -188,6 +217,10 @@ static u16_t take(const u8_t *data, u16_t len)
         n = take_message(data, len, RESULTS_MAX, false, &done);
         if (done)
             got_results();
+        break;
+    case PHASE_DRAIN: /* it does not wait for our results */
+        send_results();
+        n = 0;
         break;
     default:
         got_state((s8_t)data[0]);
@@ -331,4 +364,6 @@ void iperf3_control_pump(void)
         end_test(t->fault);
     else if (t->phase == PHASE_RUNNING)
         run_timers();
+    else if (t->phase == PHASE_DRAIN)
+        drain();
 }

@@ -38,6 +38,11 @@ enum {
     SILENT_MS = 10000, /* ... a test that runs, but moves nothing */
 };
 
+enum {
+    QUIET_US = 50000,       /* nothing for so long: nothing is on its way */
+    DRAIN_MAX_US = 2000000, /* but no longer than this is waited for it */
+};
+
 /* The control connection's states, as one signed byte each way. */
 enum iperf3_state {
     TEST_START = 1,
@@ -132,6 +137,7 @@ enum iperf3_phase {
     PHASE_STREAMS, /* connections of all streams */
     PHASE_RUNNING, /* TEST_END */
     PHASE_RESULTS, /* length and text of the client's results */
+    PHASE_DRAIN,   /* what is still on its way to us */
     PHASE_DONE,    /* IPERF_DONE */
 };
 
@@ -157,6 +163,7 @@ struct iperf3_test {
     bool omitting;
     u64_t start_us;   /* of the running phase, or of the end of omitting */
     u64_t end_us;
+    u64_t drain_us;  /* when the draining began */
     u64_t active_us;  /* when a byte last moved on any stream */
     u64_t sent;       /* by all streams */
     u64_t report_us;  /* when the last interval ended ... */

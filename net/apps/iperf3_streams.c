@@ -39,7 +39,8 @@ u64_t iperf3_moved(const struct iperf3_stream *s)
 bool iperf3_counting(void)
 {
     return iperf3_test.phase == PHASE_RUNNING ||
-           iperf3_test.phase == PHASE_RESULTS;
+           iperf3_test.phase == PHASE_RESULTS ||
+           iperf3_test.phase == PHASE_DRAIN;
 }
 
 void iperf3_active(void)
@@ -49,7 +50,7 @@ void iperf3_active(void)
     t->active_us = sys_now_us();
     /* What was on its way when the client ended the test: counted, and so is
      * the time that it took. */
-    if (t->phase == PHASE_RESULTS)
+    if (t->phase == PHASE_RESULTS || t->phase == PHASE_DRAIN)
         t->end_us = t->active_us;
 }
 

@@ -12,7 +12,7 @@
 
 static struct client c, d;
 
-/* ---- a client goes as far as this, and no further ---- */
+/* ---- a client goes as far as this, and no further ------------------------ */
 
 static void to_connect(void)
 {
@@ -92,7 +92,7 @@ static void nothing_is_left(void)
     CHECK_EQ(MEMP_STATS_GET(used, MEMP_TCP_SEG), 0);
 }
 
-/* ---- vanishing ---- */
+/* ---- vanishing ----------------------------------------------------------- */
 
 TEST(reset_anywhere)
 {
@@ -185,7 +185,7 @@ TEST(dead_host_is_noticed)
     rig_end();
 }
 
-/* ---- one at a time ---- */
+/* ---- one at a time ------------------------------------------------------- */
 
 static bool denied(void)
 {
@@ -251,7 +251,7 @@ TEST(long_tests_are_not_cut)
     rig_end();
 }
 
-/* ---- what must not be said ---- */
+/* ---- what must not be said ----------------------------------------------- */
 
 static void says(const void *data, uint32_t len, const char *counter)
 {

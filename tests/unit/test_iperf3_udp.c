@@ -139,7 +139,7 @@ TEST(jitter_of_absurd_times)
     rig_end();
 }
 
-/* ---- making itself known ---- */
+/* ---- making itself known ------------------------------------------------- */
 
 static uint32_t answer(void)
 {
@@ -224,7 +224,7 @@ TEST(no_answer_without_a_test)
     rig_end();
 }
 
-/* ---- sending ---- */
+/* ---- sending ------------------------------------------------------------- */
 
 TEST(reverse_keeps_the_rate)
 {

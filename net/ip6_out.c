@@ -46,7 +46,8 @@ static void complete_tcp(struct pbuf *p)
     ip6_addr_copy_from_packed(dest, ip->dest);
     pbuf_remove_header(p, IP6_HLEN);
     tcp->chksum = 0;
-    tcp->chksum = ip6_chksum_pseudo(p, IP6_NEXTH_TCP, p->tot_len, &src, &dest);
+    tcp->chksum = ip6_chksum_pseudo(p, IP6_NEXTH_TCP, p->tot_len, &src,
+                                    &dest);
     pbuf_add_header_force(p, IP6_HLEN);
 }
 
@@ -62,8 +63,9 @@ static struct pbuf *make_fragment(const struct pbuf *p,
                                   const struct fragment *f)
 {
     const struct ip6_hdr *whole = p->payload;
-    struct pbuf *q = pbuf_alloc(
-        PBUF_LINK, (u16_t)(IP6_HLEN + FRAGMENT_HLEN + f->len), PBUF_RAM);
+    struct pbuf *q = pbuf_alloc(PBUF_LINK,
+                                (u16_t)(IP6_HLEN + FRAGMENT_HLEN + f->len),
+                                PBUF_RAM);
     struct ip6_hdr *ip;
     struct ip6_frag_hdr *frag;
 
@@ -76,8 +78,8 @@ static struct pbuf *make_fragment(const struct pbuf *p,
     IP6H_NEXTH_SET(ip, IP6_NEXTH_FRAGMENT);
     frag->_nexth = IP6H_NEXTH(whole);
     frag->reserved = 0;
-    frag->_fragment_offset =
-        lwip_htons((u16_t)(f->offset | (f->more ? IP6_FRAG_MORE_FLAG : 0)));
+    frag->_fragment_offset = lwip_htons(
+        (u16_t)(f->offset | (f->more ? IP6_FRAG_MORE_FLAG : 0)));
     frag->_identification = lwip_htonl(f->id);
     pbuf_copy_partial(p, frag + 1, f->len, (u16_t)(IP6_HLEN + f->offset));
     return q;

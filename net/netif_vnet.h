@@ -13,19 +13,19 @@
 #include "vnet.h"
 
 /* X(name, "meaning"); uint64_t, summed over all interfaces since start. */
-#define NETIF_VNET_STATS(X)                                                 \
-    X(rx_foreign, "frames dropped: for another host")                       \
-    X(rx_short, "frames dropped: too short for their protocol")             \
-    X(rx_long, "frames dropped: above what a pbuf can count")               \
-    X(rx_refused, "frames dropped: refused by the stack")                   \
-    X(rx_bufs_low, "frames copied: receive buffers were short")             \
-    X(rx_nomem, "frames dropped: no memory for that copy")                  \
-    X(tx_cloned, "frames joined: more pieces than the driver takes")        \
-    X(tx_nomem, "frames dropped: no memory to join them")                   \
-    X(tx_refused, "sends put off: ring full")                               \
-    X(tx_queued, "sends put off: others wait already")                      \
-    X(tx_down, "sends put off: device down")                                \
-    X(tx_csum_lost, "frames dropped: a fragment without its checksum")      \
+#define NETIF_VNET_STATS(X)                                                  \
+    X(rx_foreign, "frames dropped: for another host")                        \
+    X(rx_short, "frames dropped: too short for their protocol")              \
+    X(rx_long, "frames dropped: above what a pbuf can count")                \
+    X(rx_refused, "frames dropped: refused by the stack")                    \
+    X(rx_bufs_low, "frames copied: receive buffers were short")              \
+    X(rx_nomem, "frames dropped: no memory for that copy")                   \
+    X(tx_cloned, "frames joined: more pieces than the driver takes")         \
+    X(tx_nomem, "frames dropped: no memory to join them")                    \
+    X(tx_refused, "sends put off: ring full")                                \
+    X(tx_queued, "sends put off: others wait already")                       \
+    X(tx_down, "sends put off: device down")                                 \
+    X(tx_csum_lost, "frames dropped: a fragment without its checksum")       \
     X(tx_invalid, "frames dropped: not sendable")
 
 struct netif_vnet_stats {

@@ -24,8 +24,9 @@ _Static_assert(offsetof(struct rx_pbuf, custom.pbuf) == 0,
 static void rx_pbuf_free(struct pbuf *p)
 {
     struct rx_pbuf *rp = (struct rx_pbuf *)p;
-    struct vnet_buf *buf =
-        (struct vnet_buf *)((uint8_t *)rp - offsetof(struct vnet_buf, client));
+    struct vnet_buf *buf = (struct vnet_buf *)((uint8_t *)rp -
+                                               offsetof(struct vnet_buf,
+                                                        client));
 
     vnet_buf_return(rp->vnet, buf);
 }
@@ -37,8 +38,8 @@ static struct pbuf *rx_pbuf_init(struct vnet *v, struct vnet_buf *buf)
 
     rp->vnet = v;
     rp->custom.custom_free_function = rx_pbuf_free;
-    return pbuf_alloced_custom(PBUF_RAW, len, PBUF_REF, &rp->custom, buf->data,
-                               len);
+    return pbuf_alloced_custom(PBUF_RAW, len, PBUF_REF, &rp->custom,
+                               buf->data, len);
 }
 
 void pbuf_rx_discard(struct vnet *v, const struct vnet_frame *frame)

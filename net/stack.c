@@ -96,7 +96,8 @@ static void set_default_interface(void)
         netif_set_default(netif_list);
 }
 
-static void set_static(struct netif *netif, const struct netstack_ifconfig *cfg)
+static void set_static(struct netif *netif,
+                       const struct netstack_ifconfig *cfg)
 {
     ip4_addr_t ip = {cfg->ip};
     ip4_addr_t mask = {cfg->mask};

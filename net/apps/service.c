@@ -14,10 +14,10 @@
 #include "lwip/sys.h"
 
 enum {
-    POLL_TICKS = 5,       /* of 100 ms: how often work() is tried again */
-    IDLE_MS = 5000,       /* after this an idle connection may be evicted */
-    STALL_MS = 60000,     /* after this one with data pending is ended */
-    PIECES_MOST = 32,     /* receive buffers one connection may keep */
+    POLL_TICKS = 5,   /* of 100 ms: how often work() is tried again */
+    IDLE_MS = 5000,   /* after this an idle connection may be evicted */
+    STALL_MS = 60000, /* after this one with data pending is ended */
+    PIECES_MOST = 32, /* receive buffers one connection may keep */
     BACKLOG = 64,
     PORT_RESERVED = 1024, /* below: servers */
 };
@@ -62,7 +62,8 @@ static void progress(struct svc_conn *c)
 
 /* ---- the callbacks, on and off ---------------------------------------- */
 
-static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err);
+static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p,
+                     err_t err);
 static err_t on_sent(void *arg, struct tcp_pcb *pcb, u16_t len);
 static err_t on_poll(void *arg, struct tcp_pcb *pcb);
 static void on_error(void *arg, err_t err);
@@ -180,7 +181,8 @@ static void drop_empty(struct svc_conn *c)
     }
 }
 
-static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err)
+static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p,
+                     err_t err)
 {
     struct svc_conn *c = arg;
 

@@ -31,11 +31,11 @@ struct svc_conn {
 
 struct svc_counters {
     u64_t accepted;
-    u64_t refused;  /* all connections in use and busy */
-    u64_t evicted;  /* idle, in favour of a new one */
-    u64_t stalled;  /* no progress for a minute, ended */
-    u64_t closed;   /* in good order */
-    u64_t failed;   /* reset by the peer, or out of memory */
+    u64_t refused; /* all connections in use and busy */
+    u64_t evicted; /* idle, in favour of a new one */
+    u64_t stalled; /* no progress for a minute, ended */
+    u64_t closed;  /* in good order */
+    u64_t failed;  /* reset by the peer, or out of memory */
     u64_t rx_bytes;
     u64_t tx_bytes;
     u64_t udp_in;
@@ -85,20 +85,20 @@ void svc_answer(struct service *s, struct udp_pcb *pcb, struct pbuf *p,
                 const ip_addr_t *addr, u16_t port);
 
 /* Prints the counters, literal name first. */
-#define SVC_STATS(line, name, s)                         \
-    do {                                                 \
-        (line)(name "_accepted", (s)->count.accepted);   \
-        (line)(name "_refused", (s)->count.refused);     \
-        (line)(name "_evicted", (s)->count.evicted);     \
-        (line)(name "_stalled", (s)->count.stalled);     \
-        (line)(name "_closed", (s)->count.closed);       \
-        (line)(name "_failed", (s)->count.failed);       \
-        (line)(name "_rx_bytes", (s)->count.rx_bytes);   \
-        (line)(name "_tx_bytes", (s)->count.tx_bytes);   \
-        (line)(name "_udp_in", (s)->count.udp_in);       \
-        (line)(name "_udp_out", (s)->count.udp_out);     \
-        (line)(name "_udp_ignored", (s)->count.udp_ignored); \
-        (line)(name "_udp_failed", (s)->count.udp_failed);   \
+#define SVC_STATS(line, name, s)                                             \
+    do {                                                                     \
+        (line)(name "_accepted", (s)->count.accepted);                       \
+        (line)(name "_refused", (s)->count.refused);                         \
+        (line)(name "_evicted", (s)->count.evicted);                         \
+        (line)(name "_stalled", (s)->count.stalled);                         \
+        (line)(name "_closed", (s)->count.closed);                           \
+        (line)(name "_failed", (s)->count.failed);                           \
+        (line)(name "_rx_bytes", (s)->count.rx_bytes);                       \
+        (line)(name "_tx_bytes", (s)->count.tx_bytes);                       \
+        (line)(name "_udp_in", (s)->count.udp_in);                           \
+        (line)(name "_udp_out", (s)->count.udp_out);                         \
+        (line)(name "_udp_ignored", (s)->count.udp_ignored);                 \
+        (line)(name "_udp_failed", (s)->count.udp_failed);                   \
     } while (0)
 
 #endif

@@ -227,7 +227,8 @@ static void free_slot(struct chunk *c, struct slot *s)
 void *port_mem_alloc(size_t size)
 {
     unsigned cls = class_for(size);
-    void *ptr = cls == CLASS_LARGE ? alloc_large(size) : alloc_slot(cls, size);
+    void *ptr = cls == CLASS_LARGE ? alloc_large(size)
+                                   : alloc_slot(cls, size);
 
     if (ptr)
         port_mem_stats.in_use++;

@@ -187,17 +187,22 @@ static err_t trim_early(const struct tcp_pcb *pcb, struct tcp_hdr *hdr,
 
     if (ahead >= pcb->rcv_wnd || (p->tot_len == 0 && !fin))
         return ERR_OK; /* not in the window, or nothing to be queued */
-    if (p->tot_len == 0 || pcb->state < ESTABLISHED)
+    if (p->tot_len == 0 || pcb->state < ESTABLISHED) {
+        port_hook_stats.drop_early++;
         return ERR_VAL;
+    }
     if (fin)
         TCPH_UNSET_FLAG(hdr, TCP_FIN);
-    if (p->tot_len > room)
+    if (p->tot_len > room) {
+        port_hook_stats.cut_early++;
         pbuf_realloc(p, (u16_t)room);
+    }
     return ERR_OK;
 }
 
-err_t port_tcp_inpacket(struct tcp_pcb *pcb, struct tcp_hdr *hdr, u16_t optlen,
-                        u16_t opt1len, u8_t *opt2, struct pbuf *p)
+err_t port_tcp_inpacket(struct tcp_pcb *pcb, struct tcp_hdr *hdr,
+                        u16_t optlen, u16_t opt1len, u8_t *opt2,
+                        struct pbuf *p)
 {
     if (optlen) {
         struct options o = {(const u8_t *)hdr + TCP_HLEN, opt2, opt1len,

@@ -92,16 +92,16 @@
 #define TCP_SNDLOWAT 16384 /* of no use without sockets; must fit 16 bits */
 #define TCP_OVERSIZE TCP_MSS
 #define TCP_QUEUE_OOSEQ 1
-#define TCP_OOSEQ_MAX_PBUFS 512    /* receive buffers one gap may hold */
-#define LWIP_TCP_SACK_OUT 1        /* helps the peer to recover */
+#define TCP_OOSEQ_MAX_PBUFS 512 /* receive buffers one gap may hold */
+#define LWIP_TCP_SACK_OUT 1     /* helps the peer to recover */
 #define LWIP_TCP_MAX_SACK_NUM 4
-#define LWIP_TCP_TIMESTAMPS 0      /* lwIP makes no use of them */
-#define TCP_TMR_INTERVAL 50        /* ms: RTO from 200 ms, delayed ACK 50 ms */
-#define LWIP_TCP_RTO_TIME 1000     /* the first RTO, RFC 6298 */
-#define TCP_MSL 1000               /* TIME_WAIT is searched on every SYN */
+#define LWIP_TCP_TIMESTAMPS 0  /* lwIP makes no use of them */
+#define TCP_TMR_INTERVAL 50    /* ms: RTO from 200 ms, delayed ACK 50 ms */
+#define LWIP_TCP_RTO_TIME 1000 /* the first RTO, RFC 6298 */
+#define TCP_MSL 1000           /* TIME_WAIT is searched on every SYN */
 #define TCP_LISTEN_BACKLOG 1
 #define TCP_DEFAULT_LISTEN_BACKLOG 255
-#define LWIP_TCP_KEEPALIVE 1       /* servers choose their own times */
+#define LWIP_TCP_KEEPALIVE 1 /* servers choose their own times */
 #define LWIP_TCP_PCB_NUM_EXT_ARGS 1
 
 /* ---- checksums: chosen for each interface and each packet ---- */

@@ -9,21 +9,12 @@
 #include "check.h"
 #include "frame.h"
 #include "host.h"
-#include "lwip/tcpbase.h"
 #include "netstack.h"
 #include "port/alloc.h"
 
 enum {
     ETH = 14,
     IP4 = 20,
-    TCP = 20,
-    FIN = 1,
-    SYN = 2,
-    RST = 4,
-    PSH = 8,
-    ACK = 16,
-    PEER_MSS = 1460,
-    PEER_SCALE = 2,
     TURNS_MOST = 8, /* two that never tire of each other */
 };
 
@@ -31,30 +22,6 @@ struct rig rig;
 
 static const uint8_t our_mac[6] = {0x52, 0x54, 0, 0x12, 0x34, 0x56};
 static const uint8_t peer_mac[6] = {0x52, 0x55, 0x0a, 0, 2, 2};
-static struct peer *peers;
-static uint16_t next_port;
-
-static void put16(uint8_t *p, uint32_t v)
-{
-    p[0] = (uint8_t)(v >> 8);
-    p[1] = (uint8_t)v;
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-    put16(p, v >> 16);
-    put16(p + 2, v);
-}
-
-static uint16_t get16(const uint8_t *p)
-{
-    return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-    return (uint32_t)get16(p) << 16 | get16(p + 2);
-}
 
 /* ---- from the peer ------------------------------------------------------- */
 
@@ -70,7 +37,7 @@ void rig_frame(const void *frame, uint32_t len)
         i.l4_proto == FRAME_TCP) {
         hdr.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
         hdr.gso_type = VIRTIO_NET_HDR_GSO_TCPV4;
-        hdr.gso_size = PEER_MSS;
+        hdr.gso_size = 1460;
         hdr.hdr_len = (uint16_t)i.payload;
         hdr.csum_start = (uint16_t)i.l4;
         hdr.csum_offset = 16;
@@ -82,7 +49,7 @@ static uint8_t *eth_header(uint8_t *f, uint16_t type)
 {
     memcpy(f, our_mac, 6);
     memcpy(f + 6, peer_mac, 6);
-    put16(f + 12, type);
+    rig_put16(f + 12, type);
     return f + ETH;
 }
 
@@ -91,14 +58,14 @@ static void ip4_header(uint8_t *ip, uint8_t proto, uint32_t len, uint16_t id,
 {
     memset(ip, 0, IP4);
     ip[0] = 0x45;
-    put16(ip + 2, IP4 + len);
-    put16(ip + 4, id);
-    put16(ip + 6, frag);
+    rig_put16(ip + 2, IP4 + len);
+    rig_put16(ip + 4, id);
+    rig_put16(ip + 6, frag);
     ip[8] = 64;
     ip[9] = proto;
-    put32(ip + 12, RIG_PEER_IP);
-    put32(ip + 16, RIG_IP);
-    put16(ip + 10, (uint16_t)~frame_fold(frame_sum(0, ip, IP4)));
+    rig_put32(ip + 12, RIG_PEER_IP);
+    rig_put32(ip + 16, RIG_IP);
+    rig_put16(ip + 10, (uint16_t)~frame_fold(frame_sum(0, ip, IP4)));
 }
 
 void rig_fragment(uint8_t proto, uint16_t id, const void *data, uint32_t len,
@@ -121,7 +88,7 @@ static void l4_csum(uint8_t *f, uint32_t len)
     CHECK(frame_parse(f, len, &i));
     if (i.l4_proto != FRAME_TCP && i.l4_proto != FRAME_UDP)
         return;
-    put16(f + i.csum, frame_fold(frame_pseudo(f, &i, i.end - i.l4)));
+    rig_put16(f + i.csum, frame_fold(frame_pseudo(f, &i, i.end - i.l4)));
     /* What the device will have merged carries the pseudo header's sum. */
     if (i.l4_proto == FRAME_UDP || len <= ETH + 1500)
         frame_finish_csum(f, len, i.l4, i.csum - i.l4);
@@ -143,10 +110,10 @@ void rig_udp(uint16_t sport, uint16_t dport, const void *data, uint32_t len)
 {
     static uint8_t udp[65536];
 
-    put16(udp, sport);
-    put16(udp + 2, dport);
-    put16(udp + 4, 8 + len);
-    put16(udp + 6, 0);
+    rig_put16(udp, sport);
+    rig_put16(udp + 2, dport);
+    rig_put16(udp + 4, 8 + len);
+    rig_put16(udp + 6, 0);
     memcpy(udp + 8, data, len);
     rig_ip4(17, udp, 8 + len);
 }
@@ -156,8 +123,8 @@ void rig_ping(uint32_t len)
     static uint8_t icmp[65536];
 
     memset(icmp, 0x5a, 8 + len);
-    put32(icmp, 0x08000000);
-    put16(icmp + 2, (uint16_t)~frame_fold(frame_sum(0, icmp, 8 + len)));
+    rig_put32(icmp, 0x08000000);
+    rig_put16(icmp + 2, (uint16_t)~frame_fold(frame_sum(0, icmp, 8 + len)));
     rig_ip4(1, icmp, 8 + len);
 }
 
@@ -166,175 +133,32 @@ void rig_arp(uint16_t op, uint32_t target)
     uint8_t f[60] = {0};
     uint8_t *a = eth_header(f, 0x0806);
 
-    put32(a, 0x00010800);
-    put16(a + 4, 0x0604);
-    put16(a + 6, op);
+    rig_put32(a, 0x00010800);
+    rig_put16(a + 4, 0x0604);
+    rig_put16(a + 6, op);
     memcpy(a + 8, peer_mac, 6);
-    put32(a + 14, RIG_PEER_IP);
-    put32(a + 24, target);
+    rig_put32(a + 14, RIG_PEER_IP);
+    rig_put32(a + 24, target);
     rig_frame(f, sizeof(f));
-}
-
-/* ---- the peer's TCP ------------------------------------------------------ */
-
-void peer_segment(struct peer *p, uint8_t flags, int32_t ahead,
-                  const void *opt, unsigned optlen, const void *data,
-                  uint32_t len)
-{
-    static uint8_t t[66000];
-
-    memset(t, 0, TCP);
-    put16(t, p->sport);
-    put16(t + 2, p->dport);
-    put32(t + 4, p->seq + (uint32_t)ahead);
-    put32(t + 8, flags & ACK ? p->rcv : 0);
-    t[12] = (uint8_t)((TCP + optlen) / 4 << 4);
-    t[13] = flags;
-    put16(t + 14, p->wnd);
-    memcpy(t + TCP, opt, optlen);
-    memcpy(t + TCP + optlen, data, len);
-    rig_ip4(6, t, TCP + optlen + len);
-}
-
-void peer_ack(struct peer *p)
-{
-    peer_segment(p, ACK, 0, "", 0, "", 0);
-}
-
-void peer_send(struct peer *p, const void *data, uint32_t len)
-{
-    peer_segment(p, ACK | PSH, 0, "", 0, data, len);
-    p->seq += len;
-}
-
-void peer_fin(struct peer *p)
-{
-    peer_segment(p, ACK | FIN, 0, "", 0, "", 0);
-    p->seq++;
-}
-
-void peer_reset(struct peer *p)
-{
-    peer_segment(p, RST, 0, "", 0, "", 0);
-}
-
-void peer_open_window(struct peer *p, uint16_t dport, uint16_t wnd)
-{
-    static const uint8_t opt[8] = {2, 4, PEER_MSS >> 8, PEER_MSS & 0xff, 1,
-                                   3, 3, PEER_SCALE};
-
-    memset(p, 0, sizeof(*p));
-    p->sport = (uint16_t)(20000 + next_port++ % 40000);
-    p->dport = dport;
-    p->wnd = wnd;
-    p->seq = 0x10000u * p->sport;
-    p->got_room = 4096;
-    p->got = malloc(p->got_room);
-    p->next = peers;
-    peers = p;
-    peer_segment(p, SYN, 0, opt, sizeof(opt), "", 0);
-    p->seq++;
-    rig_run(10);
-}
-
-void peer_open(struct peer *p, uint16_t dport)
-{
-    peer_open_window(p, dport, 65535);
-}
-
-void peer_free(struct peer *p)
-{
-    struct peer **at = &peers;
-
-    while (*at && *at != p)
-        at = &(*at)->next;
-    CHECK(*at);
-    *at = p->next;
-    free(p->got);
-}
-
-static struct peer *find_peer(uint16_t sport, uint16_t dport)
-{
-    struct peer *p = peers;
-
-    while (p && (p->sport != sport || p->dport != dport))
-        p = p->next;
-    return p;
-}
-
-static void peer_take(struct peer *p, const uint8_t *data, uint32_t len)
-{
-    while (p->got_len + len > p->got_room) {
-        p->got_room *= 2;
-        p->got = realloc(p->got, p->got_room);
-        CHECK(p->got);
-    }
-    memcpy(p->got + p->got_len, data, len);
-    p->got_len += len;
-    p->rcv += len;
-}
-
-static void peer_input(struct peer *p, const uint8_t *t, uint32_t payload,
-                       uint32_t len)
-{
-    uint8_t flags = t[13];
-    uint32_t seq = get32(t + 4);
-
-    p->acks++;
-    if (flags & RST) {
-        p->got_rst = true;
-        return;
-    }
-    if (flags & ACK) {
-        p->acked = get32(t + 8);
-        p->their_wnd = (uint32_t)get16(t + 14)
-                       << (flags & SYN ? 0 : TCP_RCV_SCALE);
-    }
-    if ((flags & SYN) && !p->connected) {
-        p->connected = true;
-        p->rcv = seq + 1;
-        peer_ack(p);
-        return;
-    }
-    if (p->deaf)
-        return;
-    if (p->rcv - seq < len) /* the part of it that is new, if in order */
-        peer_take(p, t + payload + (p->rcv - seq), len - (p->rcv - seq));
-    if (seq + len == p->rcv && (flags & FIN) && !p->got_fin) {
-        p->got_fin = true;
-        p->rcv++;
-    }
-    if (len > 0 || (flags & FIN))
-        peer_ack(p);
 }
 
 /* ---- what arrives at the peer -------------------------------------------- */
 
 static void take_arp(const uint8_t *f)
 {
-    if (get16(f + ETH + 6) != 1)
+    if (rig_get16(f + ETH + 6) != 1)
         return;
     rig.arp_requests++;
-    if (get32(f + ETH + 24) == RIG_PEER_IP)
+    if (rig_get32(f + ETH + 24) == RIG_PEER_IP)
         rig_arp(2, RIG_IP);
 }
 
 static void take_udp(const uint8_t *f, const struct frame_info *i)
 {
     rig.udp_count++;
-    rig.udp_sport = get16(f + i->l4);
+    rig.udp_sport = rig_get16(f + i->l4);
     rig.udp_len = i->end - i->payload;
     memcpy(rig.udp, f + i->payload, rig.udp_len);
-}
-
-static void take_tcp(const uint8_t *f, const struct frame_info *i)
-{
-    const uint8_t *t = f + i->l4;
-    struct peer *p = find_peer(get16(t + 2), get16(t));
-    uint32_t hlen = (uint32_t)(t[12] >> 4) * 4;
-
-    if (p)
-        peer_input(p, t, hlen, i->end - i->l4 - hlen);
 }
 
 static void take_frame(const struct model_frame *m)
@@ -342,7 +166,7 @@ static void take_frame(const struct model_frame *m)
     const uint8_t *f = m->data;
     struct frame_info i;
 
-    if (get16(f + 12) == 0x0806) {
+    if (rig_get16(f + 12) == 0x0806) {
         take_arp(f);
         return;
     }
@@ -357,7 +181,7 @@ static void take_frame(const struct model_frame *m)
     else if (i.l4_proto == FRAME_UDP)
         take_udp(f, &i);
     else if (i.l4_proto == FRAME_TCP)
-        take_tcp(f, &i);
+        peer_input(f + i.l4, i.end - i.l4);
 }
 
 void rig_turn(void)
@@ -389,6 +213,32 @@ void rig_run(unsigned ms)
     }
 }
 
+/* ---- counters ----------------------------------------------------------- */
+
+static char wanted[64];
+static uint64_t found;
+
+static void match(const char *name, uint64_t value)
+{
+    if (strcmp(name, wanted) == 0)
+        found = value;
+}
+
+uint64_t rig_stat(const char *name)
+{
+    strncpy(wanted, name, sizeof(wanted) - 1);
+    found = UINT64_MAX;
+    netstack_stats(match);
+    CHECK(found != UINT64_MAX);
+    return found;
+}
+
+void rig_pattern(uint8_t *p, uint32_t len, uint32_t seed)
+{
+    for (uint32_t i = 0; i < len; i++)
+        p[i] = (uint8_t)(i * 31 + seed + (i >> 8));
+}
+
 /* ---- life ---------------------------------------------------------------- */
 
 void rig_begin(uint64_t features, const struct vnet_config *config)
@@ -396,8 +246,6 @@ void rig_begin(uint64_t features, const struct vnet_config *config)
     struct netstack_ifconfig cfg = {0};
 
     memset(&rig, 0, sizeof(rig));
-    peers = NULL;
-    next_port = 0;
     rig.m = model_new(features);
     CHECK_EQ(vnet_open(model_dev(rig.m), config, &rig.v), V_OK);
     CHECK_EQ(netstack_start(), V_OK);
@@ -415,8 +263,7 @@ void rig_end(void)
     CHECK_EQ(vnet_bufs_held(rig.v), 0);
     CHECK_EQ(vnet_close(rig.v), V_OK);
     model_free(rig.m);
-    while (peers)
-        peer_free(peers);
+    peer_free_all();
     CHECK_EQ(rig.bad_csum, 0);
     CHECK_EQ(port_mem_stats.in_use, 0);
     /* The allocator keeps a chunk of each class. */

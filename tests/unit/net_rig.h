@@ -41,17 +41,17 @@ struct peer {
     struct peer *next;
     uint16_t sport;
     uint16_t dport;
-    uint16_t wnd;      /* announced, not scaled */
-    bool deaf;         /* takes and acknowledges nothing */
+    uint16_t wnd; /* announced, not scaled */
+    bool deaf;    /* takes and acknowledges nothing */
     bool connected;
     bool got_fin;
     bool got_rst;
-    uint32_t seq;      /* next byte to send */
-    uint32_t rcv;      /* next byte expected */
-    uint32_t acked;    /* what the other side has acknowledged */
+    uint32_t seq;   /* next byte to send */
+    uint32_t rcv;   /* next byte expected */
+    uint32_t acked; /* what the other side has acknowledged */
     uint32_t their_wnd;
-    unsigned acks;     /* segments that arrived */
-    uint8_t *got;      /* bytes that arrived */
+    unsigned acks; /* segments that arrived */
+    uint8_t *got;  /* bytes that arrived */
     uint32_t got_len;
     uint32_t got_room;
 };
@@ -92,5 +92,36 @@ void peer_ack(struct peer *p);
 void peer_fin(struct peer *p);
 void peer_reset(struct peer *p);
 void peer_free(struct peer *p);
+void peer_free_all(void);
+/* A segment from the wire, for whichever peer it is. */
+void peer_input(const uint8_t *tcp, uint32_t len);
+
+/* The stack's counter of this name. */
+uint64_t rig_stat(const char *name);
+
+/* Bytes that are easily told from each other. */
+void rig_pattern(uint8_t *p, uint32_t len, uint32_t seed);
+
+static inline void rig_put16(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)v;
+}
+
+static inline void rig_put32(uint8_t *p, uint32_t v)
+{
+    rig_put16(p, v >> 16);
+    rig_put16(p + 2, v);
+}
+
+static inline uint16_t rig_get16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t rig_get32(const uint8_t *p)
+{
+    return (uint32_t)rig_get16(p) << 16 | rig_get16(p + 2);
+}
 
 #endif

@@ -12,9 +12,10 @@
 #include "host.h"
 #include "port/alloc.h"
 
-static const unsigned sizes[] = {1,    7,    8,    24,   56,    57,    120,
-                                 184,  185,  1460, 1656, 1657,  4600,  10808,
-                                 10809, 32768, 65535, 70000, 1 << 20};
+static const unsigned sizes[] = {1,     7,     8,     24,     56,
+                                 57,    120,   184,   185,    1460,
+                                 1656,  1657,  4600,  10808,  10809,
+                                 32768, 65535, 70000, 1 << 20};
 
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 

@@ -251,7 +251,9 @@ TEST(ip6_packet_too_big_with_an_absurd_size)
     icmp[0] = 2;
     icmp[7] = 60;
     memcpy(icmp + 8, packet, IP6);
-    i = (struct frame_info){.ipv6 = true, .l3 = ETH, .l4 = ETH + IP6,
+    i = (struct frame_info){.ipv6 = true,
+                            .l3 = ETH,
+                            .l4 = ETH + IP6,
                             .l4_proto = 58};
     uint16_t sum = (uint16_t)~frame_fold(
         frame_sum(frame_pseudo(f, &i, 8 + IP6 + 8), icmp, 8 + IP6 + 8));

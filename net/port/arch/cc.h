@@ -18,7 +18,7 @@
 /* lwIP passes the arguments with their parentheses. */
 #define PORT_DIAG(...) plat_log(LOG_DEBUG, __VA_ARGS__)
 #define LWIP_PLATFORM_DIAG(x) PORT_DIAG x
-#define LWIP_PLATFORM_ASSERT(x) \
+#define LWIP_PLATFORM_ASSERT(x)                                              \
     plat_panic("lwip: %s, %s:%d", x, __FILE__, __LINE__)
 
 #define LWIP_RAND() ((uint32_t)plat_random())

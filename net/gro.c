@@ -70,10 +70,13 @@ void gro_drop(struct gro *g)
 
 /* ---- holding ---------------------------------------------------------- */
 
+/* The ports tell most connections apart. */
 static struct gro_flow *find_flow(struct gro *g, const struct gro_seg *s)
 {
     for (unsigned i = 0; i < g->count; i++) {
-        if (gro_same_flow(&g->flow[i].first, s))
+        const struct gro_seg *first = &g->flow[i].first;
+
+        if (first->ports == s->ports && gro_same_flow(first, s))
             return &g->flow[i];
     }
     return NULL;

@@ -41,7 +41,7 @@ struct gro_stats {
 extern struct gro_stats gro_stats;
 
 enum {
-    GRO_FLOWS = 8,       /* connections that have a frame held */
+    GRO_FLOWS = 16,      /* connections that have a frame held */
     GRO_PIECES_MAX = 64, /* pbufs in a frame handed up */
 };
 

@@ -102,8 +102,7 @@ static struct pbuf *last_piece(struct pbuf *p, uint16_t *pieces)
 /* Worth keeping for what may follow? */
 static bool may_begin(struct gro_seg *s)
 {
-    return gro_is_plain(s) && !gro_pushes(s) && !gro_is_short(s) &&
-           gro_verify(s);
+    return s->plain && !s->push && !gro_is_short(s) && gro_verify(s);
 }
 
 static void hold(struct gro *g, const struct gro_seg *s)
@@ -140,7 +139,7 @@ static bool fits_pieces(const struct gro_flow *f, const struct gro_seg *s)
 /* Why the segment cannot go on with what is held; NULL when it can. */
 static uint64_t *obstacle(const struct gro_flow *f, struct gro_seg *s)
 {
-    if (!gro_is_plain(s))
+    if (!s->plain)
         return &gro_stats.gro_flush_flags;
     if (!gro_same_headers(&f->first, s))
         return &gro_stats.gro_flush_header;
@@ -175,14 +174,13 @@ static void join(struct gro_flow *f, struct gro_seg *s)
 static bool try_join(struct gro *g, struct gro_flow *f, struct gro_seg *s)
 {
     uint64_t *why = obstacle(f, s);
-    bool push = gro_pushes(s);
 
     if (why) {
         flush_flow(g, f, why);
         return false;
     }
     join(f, s);
-    if (push)
+    if (s->push)
         flush_flow(g, f, &gro_stats.gro_flush_push);
     else if (s->payload % f->first.mss != 0)
         flush_flow(g, f, &gro_stats.gro_flush_short);

@@ -29,8 +29,8 @@
     X(gro_flush_csum, "held frames handed up: a bad checksum followed")     \
     X(gro_flush_other, "held frames handed up: fragment or IP options")     \
     X(gro_flush_table, "held frames handed up: place needed")               \
-    X(gro_csum_ok, "checksums verified here, good")                         \
-    X(gro_csum_bad, "checksums verified here, bad: left to the stack")
+    X(gro_csum_ok, "TCP checksums verified here, good")                     \
+    X(gro_csum_bad, "segments of a bad checksum, left to the stack")
 
 struct gro_stats {
 #define X(name, meaning) uint64_t name;
@@ -56,8 +56,11 @@ struct gro_seg {
     uint16_t payload;
     uint16_t mss; /* payload of each wire segment but the last */
     bool ip6;
-    bool verified; /* the checksum is good */
-    bool bad;      /* it is not */
+    bool plain;    /* data and nothing else: may be merged with others */
+    bool push;
+    bool verified; /* the device vouches for the TCP checksum */
+    bool checked;  /* gro_verify has been here, and found ... */
+    bool good;     /* ... both checksums good */
 };
 
 /* A frame held, and what would go on where it ends. */
@@ -106,11 +109,6 @@ enum gro_kind {
 enum gro_kind gro_parse(struct gro_seg *s, struct pbuf *p, bool verified,
                         uint16_t gso_size);
 
-/* Data and nothing else: may be merged with others. */
-bool gro_is_plain(const struct gro_seg *s);
-
-bool gro_pushes(const struct gro_seg *s);
-
 /* Not full: by the rule of equal pieces, nothing may follow it. */
 bool gro_is_short(const struct gro_seg *s);
 
@@ -122,7 +120,7 @@ bool gro_same_headers(const struct gro_seg *a, const struct gro_seg *b);
 /* Is b's acknowledgement older than a's? */
 bool gro_ack_older(const struct gro_seg *a, const struct gro_seg *b);
 
-/* Cuts off Ethernet's padding, and makes sure of the checksum. */
+/* Cuts off Ethernet's padding, and makes sure of the checksums. */
 bool gro_verify(struct gro_seg *s);
 
 /* The header of `a` takes over what is newer in the header of `b`. */

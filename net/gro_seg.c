@@ -57,8 +57,6 @@ static enum gro_kind parse_ip4(struct gro_seg *s, uint32_t *ip_len)
         return GRO_NOT_TCP;
     if (ip[0] != 0x45 || (ip[6] & 0x3f) || ip[7])
         return GRO_OPAQUE;
-    if ((uint16_t)LWIP_CHKSUM(ip, IP4_HLEN) != CSUM_GOOD)
-        return GRO_NOT_TCP;
     *ip_len = get16(ip + 2);
     s->tcp = s->ip + IP4_HLEN;
     return GRO_TCP;
@@ -98,6 +96,14 @@ static enum gro_kind parse_ip(struct gro_seg *s, uint32_t *ip_len)
     }
 }
 
+/* The first buffer must hold data as well: no piece may become empty. */
+static bool is_plain(const struct gro_seg *s)
+{
+    return (s->tcp[TCP_FLAGS_AT] & ~PUSH) == ACKNOWLEDGE &&
+           (s->tcp[TCP_OFFSET] & 0x0f) == 0 && s->payload > 0 &&
+           s->p->len > s->hdr_len;
+}
+
 /* s->tcp is set; ip_len is what the IP header says. */
 static enum gro_kind parse_tcp(struct gro_seg *s, uint32_t ip_len)
 {
@@ -114,6 +120,8 @@ static enum gro_kind parse_tcp(struct gro_seg *s, uint32_t ip_len)
     s->seq = get32(s->tcp + TCP_SEQ);
     s->hdr_len = (uint16_t)(l4 + hlen);
     s->payload = (uint16_t)(end - s->hdr_len);
+    s->push = s->tcp[TCP_FLAGS_AT] & PUSH;
+    s->plain = is_plain(s);
     return GRO_TCP;
 }
 
@@ -127,26 +135,13 @@ enum gro_kind gro_parse(struct gro_seg *s, struct pbuf *p, bool verified,
     s->ip = (uint8_t *)p->payload + SIZEOF_ETH_HDR;
     s->ip6 = false;
     s->verified = verified;
-    s->bad = false;
+    s->checked = false;
     kind = parse_ip(s, &ip_len);
     if (kind == GRO_TCP)
         kind = parse_tcp(s, ip_len);
     if (kind == GRO_TCP)
         s->mss = gso_size ? gso_size : s->payload;
     return kind;
-}
-
-/* The first buffer must hold data as well: no piece may become empty. */
-bool gro_is_plain(const struct gro_seg *s)
-{
-    return (s->tcp[TCP_FLAGS_AT] & ~PUSH) == ACKNOWLEDGE &&
-           (s->tcp[TCP_OFFSET] & 0x0f) == 0 && s->payload > 0 &&
-           s->p->len > s->hdr_len;
-}
-
-bool gro_pushes(const struct gro_seg *s)
-{
-    return s->tcp[TCP_FLAGS_AT] & PUSH;
 }
 
 bool gro_is_short(const struct gro_seg *s)
@@ -224,23 +219,27 @@ static bool tcp_csum_ok(const struct gro_seg *s)
     return sum == CSUM_GOOD;
 }
 
+/* IPv4's own; no device looks at that. */
+static bool ip_csum_ok(const struct gro_seg *s)
+{
+    return s->ip6 || (uint16_t)LWIP_CHKSUM(s->ip, IP4_HLEN) == CSUM_GOOD;
+}
+
 bool gro_verify(struct gro_seg *s)
 {
     uint32_t len = (uint32_t)s->hdr_len + s->payload;
 
-    if (s->bad)
-        return false;
+    if (s->checked)
+        return s->good;
+    s->checked = true;
     if (s->p->tot_len > len)
         pbuf_realloc(s->p, (u16_t)len);
-    if (s->verified)
-        return true;
-    s->verified = tcp_csum_ok(s);
-    s->bad = !s->verified;
-    if (s->bad)
+    s->good = ip_csum_ok(s) && (s->verified || tcp_csum_ok(s));
+    if (!s->good)
         gro_stats.gro_csum_bad++;
-    else
+    else if (!s->verified)
         gro_stats.gro_csum_ok++;
-    return s->verified;
+    return s->good;
 }
 
 /* ---- what a merged one says ------------------------------------------- */

@@ -264,6 +264,41 @@ TEST(gro_frames_of_the_device_of_other_pieces)
 
 /* ---- frames that contradict themselves --------------------------------- */
 
+/* Goes up at once, as it is, and counts for nothing. */
+static void check_nonsense(uint32_t len)
+{
+    gro_begin();
+    gro_in(frame, len, 0, true, 0);
+    CHECK_EQ(gr.count, 1);
+    CHECK_EQ(gr.got[0].len, len);
+    CHECK_MEM_EQ(gr.got[0].frame, frame, len);
+    CHECK_EQ(gro_stats.gro_in, 0);
+    gro_end();
+}
+
+TEST(gro_lengths_that_do_not_fit)
+{
+    struct gro_spec s = base;
+    uint32_t len;
+
+    for (unsigned ip6 = 0; ip6 < 2; ip6++) {
+        uint8_t *ip_len = frame + (ip6 ? 18 : 16);
+
+        s.ip6 = ip6;
+        len = gro_make(frame, &s);
+        check_nonsense(len - 1);   /* less than the packet says */
+        check_nonsense(len - 990); /* a good deal less */
+        s.payload = 10;
+        len = gro_make(frame, &s);
+        ip_len[0] = 0;
+        ip_len[1] = ip6 ? 19 : 39; /* ends in the header of TCP */
+        check_nonsense(len);
+        ip_len[1] = 0;
+        check_nonsense(len);
+        s.payload = base.payload;
+    }
+}
+
 /* Changes one byte of the frame's headers to every value, with a good sum
  * over the IP header. Nothing is read behind the end of its pbufs. */
 static void any_byte(uint32_t len, unsigned at, uint32_t piece)

@@ -37,9 +37,16 @@ int netstack_add(struct vnet *v, const struct netstack_ifconfig *cfg);
 void netstack_remove(struct vnet *v);
 
 /*
- * One step, after vnet_poll: sends what was refused before, runs timers that
- * are due, lets applications go on. True when an application has more to do
- * at once. What is to be done later has been asked for by plat_wakeup_at.
+ * Software GRO: segments of a TCP connection that arrive in one turn are
+ * merged before lwIP sees them. On by default, for all interfaces.
+ */
+void netstack_set_gro(bool on);
+
+/*
+ * One step, after every vnet_poll: hands up what was held for merging since
+ * the last one, sends what was refused before, runs timers that are due, lets
+ * applications go on. True when an application has more to do at once. What
+ * is to be done later has been asked for by plat_wakeup_at.
  */
 bool netstack_step(void);
 

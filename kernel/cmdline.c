@@ -195,6 +195,16 @@ static int set_tsc(struct cmdline *c, const char *val)
     return V_OK;
 }
 
+static int set_gro(struct cmdline *c, const char *val)
+{
+    bool on = strcmp(val, "on") == 0;
+
+    if (!on && strcmp(val, "off") != 0)
+        return V_INVAL;
+    c->gro = on;
+    return V_OK;
+}
+
 static const struct {
     const char *key;
     int (*set)(struct cmdline *c, const char *val);
@@ -203,7 +213,7 @@ static const struct {
     {"log", set_log},         {"budget", set_budget},
     {"rx-ring", set_rx_ring}, {"tx-ring", set_tx_ring},
     {"rx-bufs", set_rx_bufs}, {"refuse", set_refuse},
-    {"tsc", set_tsc},
+    {"tsc", set_tsc},         {"gro", set_gro},
 };
 
 /* Refused names are long: a list of them has its own limit. */
@@ -246,6 +256,7 @@ void cmdline_parse(struct cmdline *c, const char *text,
     memcpy(c->ip, "dhcp", 5);
     c->log = LOG_INFO;
     c->budget = BUDGET_DEFAULT;
+    c->gro = true;
     while (*text != '\0') {
         size_t n = 0;
 

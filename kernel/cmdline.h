@@ -3,6 +3,7 @@
  *
  *     ip=dhcp|A.B.C.D/LEN  gw=A.B.C.D  log=err|warn|info|debug  budget=N
  *     rx-ring=N  tx-ring=N  rx-bufs=N  refuse=NAME[,NAME...]  tsc=HZ
+ *     gro=on|off
  */
 #ifndef CMDLINE_H
 #define CMDLINE_H
@@ -20,6 +21,7 @@ struct cmdline {
     uint16_t rx_ring;           /* 0: the driver's default */
     uint16_t tx_ring;
     uint32_t rx_bufs;
+    bool gro;        /* merge received segments in software */
     uint64_t refuse; /* feature bits not to be accepted */
     uint64_t tsc_hz; /* 0: find out */
 };

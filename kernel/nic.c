@@ -114,6 +114,7 @@ void nic_init(const struct cmdline *c)
 
     if (err != V_OK)
         plat_panic("the network stack cannot start: %s", verr_name(err));
+    netstack_set_gro(c->gro);
     pci_scan(scan_fn, &found);
     if (nic_count == 0)
         plat_log(LOG_ERR, "no usable virtio network device; network "

@@ -5,6 +5,9 @@
  * Checksums. TCP's is left to the device when it offers that; UDP's is made
  * in software, since a datagram may be cut into fragments below that point.
  * On receive, lwIP is told for each frame whether to verify.
+ *
+ * Received segments go by way of gro.c, which may hold them until the turn
+ * ends: netif_vnet_flush().
  */
 #include "netif_vnet.h"
 
@@ -24,6 +27,7 @@ enum {
 };
 
 struct netif_vnet_stats netif_vnet_stats;
+bool netif_vnet_gro = true;
 
 /* ---- receive ---------------------------------------------------------- */
 
@@ -132,13 +136,32 @@ static struct pbuf *spare_buffers(struct pbuf *p)
     return copy;
 }
 
+/* To lwIP. verified: what the frame says about TCP or UDP is true, and lwIP
+ * need not look. */
+static void deliver(void *arg, struct pbuf *p, bool verified)
+{
+    struct netif_vnet *n = arg;
+    struct netif *netif = &n->netif;
+    bool control6 = is_control6(p);
+
+    if (verified && !is_fragment(p))
+        netif->chksum_flags &= (u16_t)~CHECK_L4;
+    else
+        netif->chksum_flags |= CHECK_L4;
+    if (netif->input(p, netif) != ERR_OK) {
+        netif_vnet_stats.rx_refused++;
+        pbuf_free(p);
+    }
+    if (control6)
+        ip6_out_check_path_mtu();
+}
+
 static void rx_frame(void *arg, const struct vnet_frame *frame)
 {
     struct netif_vnet *n = arg;
     struct netif *netif = &n->netif;
     struct pbuf *p = pbuf_rx(n->vnet, frame);
     bool verified = frame->csum != VNET_CSUM_UNKNOWN;
-    bool control6;
 
     if (!p)
         return;
@@ -152,17 +175,15 @@ static void rx_frame(void *arg, const struct vnet_frame *frame)
         return;
     if (frame->gso_type)
         p->flags |= PBUF_FLAG_MERGED;
-    if (verified && !is_fragment(p))
-        netif->chksum_flags &= (u16_t)~CHECK_L4;
+    if (netif_vnet_gro)
+        gro_input(&n->gro, p, verified, frame->gso_type ? frame->gso_size : 0);
     else
-        netif->chksum_flags |= CHECK_L4;
-    control6 = is_control6(p);
-    if (netif->input(p, netif) != ERR_OK) {
-        netif_vnet_stats.rx_refused++;
-        pbuf_free(p);
-    }
-    if (control6)
-        ip6_out_check_path_mtu();
+        deliver(n, p, verified);
+}
+
+void netif_vnet_flush(struct netif_vnet *n)
+{
+    gro_flush(&n->gro);
 }
 
 /* ---- transmit --------------------------------------------------------- */
@@ -276,6 +297,8 @@ int netif_vnet_add(struct netif_vnet *n, struct vnet *v)
 {
     memset(n, 0, sizeof(*n));
     n->vnet = v;
+    n->gro.deliver = deliver;
+    n->gro.arg = n;
     if (!netif_add_noaddr(&n->netif, n, init_netif, netif_input)) {
         n->vnet = NULL;
         return V_NOMEM;
@@ -308,6 +331,7 @@ static const struct vnet_client drain = {
 
 void netif_vnet_remove(struct netif_vnet *n)
 {
+    gro_drop(&n->gro);
     netif_remove(&n->netif);
     vnet_attach(n->vnet, &drain, n->vnet);
     n->vnet = NULL;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gro.h"
 #include "lwip/netif.h"
 #include "lwip/pbuf.h"
 #include "vnet.h"
@@ -36,11 +37,15 @@ struct netif_vnet_stats {
 
 extern struct netif_vnet_stats netif_vnet_stats;
 
+/* Merge received segments; of all interfaces. */
+extern bool netif_vnet_gro;
+
 struct netif_vnet {
     struct netif netif;
     struct vnet *vnet; /* NULL: not in use */
     bool tx_retry;     /* a send was put off: go round when there is room */
     bool soft_csum;    /* TCP checksums by lwIP although the device could */
+    struct gro gro;    /* segments held until the turn ends */
     uint32_t shown_ip; /* what was printed last */
     uint8_t shown_ip6; /* a bit for each address printed */
 };
@@ -57,6 +62,9 @@ int netif_vnet_add(struct netif_vnet *n, struct vnet *v);
  * the driver finishes them.
  */
 void netif_vnet_remove(struct netif_vnet *n);
+
+/* What vnet_poll brought and was held so far goes to lwIP. */
+void netif_vnet_flush(struct netif_vnet *n);
 
 /* ---- pbuf_rx.c -------------------------------------------------------- */
 

@@ -142,6 +142,11 @@ static void drop_fragments(void)
         ip6_reass_tmr();
 }
 
+void netstack_set_gro(bool on)
+{
+    netif_vnet_gro = on;
+}
+
 void netstack_remove(struct vnet *v)
 {
     struct netif_vnet *n = v ? find_interface(v) : NULL;
@@ -254,10 +259,19 @@ static bool pump_apps(void)
     return again;
 }
 
+/* What was received in this turn and not handed up yet. */
+static void flush_received(void)
+{
+    for (unsigned i = 0; i < MAX_INTERFACES; i++)
+        netif_vnet_flush(&interface[i]);
+}
+
 bool netstack_step(void)
 {
     static bool apps_first;
     bool again = false;
+
+    flush_received();
 
     /* Servers and waiting connections are first in turns, or datagrams
      * would never find room beside a connection that fills the ring. */

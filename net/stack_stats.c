@@ -74,6 +74,9 @@ static void port_stats(app_line_fn *line)
 #define X(name, meaning) line("net_if_" #name, netif_vnet_stats.name);
     NETIF_VNET_STATS(X)
 #undef X
+#define X(name, meaning) line("net_" #name, gro_stats.name);
+    GRO_STATS(X)
+#undef X
 }
 
 void netstack_stats(void (*line)(const char *name, uint64_t value))

@@ -19,6 +19,8 @@ VARIANTS = {
     'no_event_idx': dict(device='event_idx=off'),
     'no_checksums': dict(device='csum=off,guest_csum=off'),
     'no_guest_tso': dict(device='guest_tso4=off,guest_tso6=off'),
+    'no_guest_tso_no_gro': dict(device='guest_tso4=off,guest_tso6=off',
+                                append='gro=off'),
     'no_host_tso': dict(device='host_tso4=off,host_tso6=off'),
     'no_vectors': dict(device='vectors=0'),
     'bare_minimum': dict(device=BARE),
@@ -49,6 +51,36 @@ MORE_TESTS = [
     runner.named(variant, f'test_tap_device_{name}', settings=settings)
     for name, settings in VARIANTS.items()
 ]
+
+
+def merged(g, *args, host=None):
+    """Segments that a bulk transfer brought, and those joined to others."""
+    before = g.stats()
+    iperf3_tcp(g, '-n', '16M', *args, host=host)
+    after = g.stats()
+    assert after['net_gro_csum_bad'] == 0, 'bad checksums'
+    return [after[name] - before[name]
+            for name in ('net_gro_in', 'net_gro_merged')]
+
+
+def test_tap_gro():
+    """A device that merges nothing: the stack gets few large frames."""
+    for device in ('guest_tso4=off,guest_tso6=off',
+                   'csum=off,guest_csum=off,mrg_rxbuf=off'):
+        with Guest(net='tap', tap=tap.NAME, device=device) as g:
+            g.wait_for('en0 address FE80::', 10)
+            for args, host in (((), None), (('-6',), tap.link_local())):
+                segments, joined = merged(g, *args, host=host)
+                assert segments > 16 * MIB // 1460, f'{segments} segments'
+                assert joined > segments // 2, \
+                    f'{device} {args}: {joined} of {segments} joined'
+            traffic.works_again(lambda: traffic.check_counters(g), 5)
+
+
+def test_tap_gro_off():
+    with Guest(net='tap', tap=tap.NAME, append='gro=off',
+               device='guest_tso4=off,guest_tso6=off') as g:
+        assert merged(g) == [0, 0]
 
 
 def mtu(size, host):

@@ -47,13 +47,14 @@ TEST(cmdline_defaults)
     CHECK(c.budget > 0);
     CHECK_EQ(c.refuse, 0);
     CHECK_EQ(c.tsc_hz, 0);
+    CHECK(c.gro);
 }
 
 TEST(cmdline_every_key)
 {
     parse("ip=10.0.2.15/24 gw=10.0.2.2 log=debug budget=32 rx-ring=512 "
           "tx-ring=128 rx-bufs=1000 refuse=mrg_rxbuf,EVENT_IDX,5 "
-          "tsc=2500000000");
+          "tsc=2500000000 gro=off");
     CHECK_EQ(reports, 0);
     CHECK_STR_EQ(c.ip, "10.0.2.15/24");
     CHECK_STR_EQ(c.gw, "10.0.2.2");
@@ -66,6 +67,10 @@ TEST(cmdline_every_key)
                            VIRTIO_BIT(VIRTIO_F_EVENT_IDX) |
                            VIRTIO_BIT(VIRTIO_NET_F_MAC));
     CHECK_EQ(c.tsc_hz, UINT64_C(2500000000));
+    CHECK(!c.gro);
+    parse("gro=off gro=on");
+    CHECK_EQ(reports, 0);
+    CHECK(c.gro);
 }
 
 TEST(cmdline_log_levels)
@@ -97,7 +102,7 @@ TEST(cmdline_bad_values_change_nothing)
         "rx-ring=32769", "tx-ring=0x100", "tx-ring=65536", "rx-bufs=0",
         "rx-bufs=1048577", "refuse=nosuch", "refuse=csum,nosuch",
         "refuse=64", "refuse=-1", "refuse=csum,,mac", "tsc=0", "tsc=999999",
-        "tsc=100000000001",
+        "tsc=100000000001", "gro=", "gro=1", "gro=ON", "gro=offf",
     };
 
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -56,6 +56,8 @@ void client_start(struct client *c, const char *params, unsigned streams);
 /* The end: TEST_END, results both ways, IPERF_DONE, all closed. */
 void client_end(struct client *c);
 void client_take_results(struct client *c);
+/* The second half of client_take_results: the server's answer. */
+void client_read_results(struct client *c);
 void client_finish(struct client *c);
 
 /* Nothing more comes from it: it may be used again. */

@@ -302,6 +302,39 @@ TEST(late_data_counts)
     rig_end();
 }
 
+/* Other connections may be slower than that of the results. */
+TEST(late_data_is_waited_for)
+{
+    rig_begin(MODEL_FEATURES, NULL);
+    client_start(&c, "\"tcp\":true", 1);
+    client_end(&c);
+    client_message(&c, "{}");
+    for (unsigned i = 0; i < 10; i++) {
+        rig_run(30);
+        send_data(&c.stream[0], 1);
+    }
+    CHECK_EQ(c.control.got_len, c.seen);
+    rig_run(60);
+    client_read_results(&c);
+    CHECK_EQ(client_result(&c, 0, "bytes"), 10 * 1460);
+    rig_end();
+}
+
+TEST(late_data_is_not_waited_for_without_end)
+{
+    rig_begin(MODEL_FEATURES, NULL);
+    client_start(&c, "\"tcp\":true", 1);
+    client_end(&c);
+    client_message(&c, "{}");
+    for (unsigned i = 0; i < 100; i++) {
+        rig_run(30);
+        send_data(&c.stream[0], 1);
+    }
+    client_read_results(&c);
+    CHECK(client_result(&c, 0, "bytes") < 80 * 1460);
+    rig_end();
+}
+
 TEST(server_output)
 {
     rig_begin(MODEL_FEATURES, NULL);

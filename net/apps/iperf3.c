@@ -19,7 +19,7 @@ struct waiting {
     struct tcp_pcb *pcb; /* NULL: gone, or this place is free */
     u32_t since_ms;
     u8_t got;
-    bool bad;            /* closed, or no client that we know */
+    bool bad; /* closed, or no client that we know */
     char cookie[COOKIE_LEN];
 };
 

@@ -106,8 +106,9 @@ static bool read_literal(struct reader *r, struct json_value *v)
     static const struct {
         const char *word;
         enum json_type type;
-    } literal[] = {
-        {"true", JSON_BOOL}, {"false", JSON_BOOL}, {"null", JSON_NULL}};
+    } literal[] = {{"true", JSON_BOOL},
+                   {"false", JSON_BOOL},
+                   {"null", JSON_NULL}};
 
     for (size_t i = 0; i < sizeof(literal) / sizeof(literal[0]); i++) {
         size_t len = strlen(literal[i].word);
@@ -124,7 +125,8 @@ static bool read_literal(struct reader *r, struct json_value *v)
     return false;
 }
 
-static bool read_value(struct reader *r, unsigned depth, struct json_value *v);
+static bool read_value(struct reader *r, unsigned depth,
+                       struct json_value *v);
 
 static bool read_array(struct reader *r, unsigned depth)
 {
@@ -166,7 +168,8 @@ static bool read_object(struct reader *r, unsigned depth,
 }
 
 /* An array or object at the given depth; *v becomes all of its text. */
-static bool read_nested(struct reader *r, unsigned depth, struct json_value *v)
+static bool read_nested(struct reader *r, unsigned depth,
+                        struct json_value *v)
 {
     bool ok;
 

@@ -61,12 +61,12 @@ enum iperf3_state {
 /* What the client is told when a test fails; its numbers. */
 enum iperf3_error {
     ERROR_NONE = 0,
-    ERROR_STREAMS = 6,     /* too many */
+    ERROR_STREAMS = 6, /* too many */
     ERROR_INIT = 101,
-    ERROR_MESSAGE = 110,   /* not understood */
+    ERROR_MESSAGE = 110, /* not understood */
     ERROR_PARAMS = 114,
     ERROR_PROTOCOL = 131,
-    ERROR_SILENCE = 144,   /* nothing came for too long */
+    ERROR_SILENCE = 144, /* nothing came for too long */
 };
 
 /* Why a test ended. */
@@ -109,25 +109,25 @@ struct iperf3_stream {
     ip_addr_t addr;      /* UDP: the peer */
     ip_addr_t local;     /* UDP: the address of ours that it knows */
     u16_t port;
-    u16_t id;            /* what the client calls it */
-    bool sender;         /* we send */
+    u16_t id;    /* what the client calls it */
+    bool sender; /* we send */
 
     /* data path */
-    bool stopped;        /* nothing more is sent */
-    u64_t bytes;         /* received, or handed to lwIP */
-    u64_t omit_bytes;    /* of them, before the omit time was over */
-    u64_t pace_us;       /* sender: when its budget began */
-    u64_t paced;         /* sender: bytes since then */
-    u32_t offset;        /* TCP sender: next byte of the pattern */
+    bool stopped;     /* nothing more is sent */
+    u64_t bytes;      /* received, or handed to lwIP */
+    u64_t omit_bytes; /* of them, before the omit time was over */
+    u64_t pace_us;    /* sender: when its budget began */
+    u64_t paced;      /* sender: bytes since then */
+    u32_t offset;     /* TCP sender: next byte of the pattern */
 
     /* UDP */
-    u64_t packets;       /* highest number received, or number sent */
-    u64_t errors;        /* missing */
+    u64_t packets; /* highest number received, or number sent */
+    u64_t errors;  /* missing */
     u64_t out_of_order;
     u64_t omit_packets;
     u64_t omit_errors;
-    s64_t transit_ns;    /* of the last one */
-    s64_t jitter16_ns;   /* 16 times the jitter of RFC 1889 */
+    s64_t transit_ns;  /* of the last one */
+    s64_t jitter16_ns; /* 16 times the jitter of RFC 1889 */
 };
 
 /* Where in its life a test is: what the control connection waits for. */
@@ -161,23 +161,23 @@ struct iperf3_test {
     u16_t streams_len;
     u16_t streams_want;
     bool omitting;
-    u64_t start_us;   /* of the running phase, or of the end of omitting */
+    u64_t start_us; /* of the running phase, or of the end of omitting */
     u64_t end_us;
     u64_t drain_us;  /* when the draining began */
-    u64_t active_us;  /* when a byte last moved on any stream */
-    u64_t sent;       /* by all streams */
-    u64_t report_us;  /* when the last interval ended ... */
-    u64_t report[2];  /* ... and what had been received and sent by then */
+    u64_t active_us; /* when a byte last moved on any stream */
+    u64_t sent;      /* by all streams */
+    u64_t report_us; /* when the last interval ended ... */
+    u64_t report[2]; /* ... and what had been received and sent by then */
 };
 
 struct iperf3_counters {
     u64_t ended[END_KINDS];
     u64_t denied;
-    u64_t no_cookie;   /* connections without a proper one, in time */
-    u64_t stray_udp;   /* datagrams of no stream */
+    u64_t no_cookie; /* connections without a proper one, in time */
+    u64_t stray_udp; /* datagrams of no stream */
     u64_t rx_bytes;
     u64_t tx_bytes;
-    u64_t tx_retry;    /* datagrams that had to wait for room */
+    u64_t tx_retry; /* datagrams that had to wait for room */
 };
 
 extern struct iperf3_test iperf3_test;

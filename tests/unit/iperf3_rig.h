@@ -14,16 +14,16 @@
 
 enum {
     CLIENT_STREAMS = 256,
-    NO_STATE = 100, /* nothing has come */
+    NO_STATE = 100,       /* nothing has come */
     CLIENT_WINDOW = 5000, /* a quarter of what a stream's peer takes ahead */
     CLIENT_UDP_PORT = 40000, /* of the first stream, the next is one above */
 };
 
 struct client {
     struct peer control;
-    uint32_t seen;          /* bytes of control that have been looked at */
+    uint32_t seen; /* bytes of control that have been looked at */
     const char *cookie;
-    uint16_t window;        /* of streams to come, in units of 4 bytes */
+    uint16_t window; /* of streams to come, in units of 4 bytes */
     struct peer stream[CLIENT_STREAMS];
     unsigned streams;
     char results[100 * 1024]; /* zero at the end */

@@ -78,8 +78,8 @@ static void to_results(void)
 }
 
 static void (*const places[])(void) = {
-    to_connect, to_half_cookie, to_cookie, to_half_params,  to_params,
-    to_half_streams, to_running, to_end,   to_half_results, to_results,
+    to_connect,      to_half_cookie, to_cookie, to_half_params,  to_params,
+    to_half_streams, to_running,     to_end,    to_half_results, to_results,
 };
 
 enum { PLACES = sizeof(places) / sizeof(places[0]) };

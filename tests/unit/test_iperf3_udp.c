@@ -64,7 +64,7 @@ static void numbers(unsigned stream, const uint32_t *n)
         datagram(stream, *n, 1000, 100);
 }
 
-#define NUMBERS(stream, ...) \
+#define NUMBERS(stream, ...)                                                 \
     numbers(stream, (const uint32_t[]){__VA_ARGS__, 0})
 
 TEST(nothing_is_missing)

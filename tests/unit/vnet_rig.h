@@ -41,16 +41,51 @@ static struct rig {
     bool link;
 } rig;
 
+/* References to blocks from the memory that is posted. */
+static inline uint64_t rig_posted_refs(const struct vnet_rxq *rx)
+{
+    size_t each = rx->posts_max ? rx->posts_bytes / rx->posts_max : 0;
+    uint64_t refs = 0;
+
+    for (unsigned i = 0; rx->posts && i < rx->posts_max; i++) {
+        const struct rxpost *p = (const void *)(rx->posts + i * each);
+
+        refs += p->nseg;
+        CHECK(p->nseg == 0 || !rig.v->config.rx_early == !p->early);
+    }
+    return refs;
+}
+
+/* Every packet object and every block is somewhere, and in one place only. */
 static inline void rig_check(void)
 {
     const struct vnet_rxq *rx = &rig.v->rx;
-    uint32_t partial = rx->part.need ? rx->part.have : 0;
-    uint32_t posted = virtq_mem(&rx->vq) ? virtq_in_flight(&rx->vq) : 0;
+    uint64_t refs = 0, bytes = 0, idle = 0;
+    uint64_t known = rig_posted_refs(rx) + (rx->frag.cur != NULL);
+    uint32_t objects = rig.nheld;
+    const struct rxbuf *b = rx->part.need ? rx->part.first : NULL;
 
-    /* Every receive buffer is somewhere, and in one place only. */
-    CHECK_EQ(posted + partial + rx->bufs_held + rx->bufs_free, rx->bufs_made);
-    CHECK(rx->bufs_made <= rx->bufs_max);
     CHECK_EQ(rig.nheld, vnet_bufs_held(rig.v));
+    for (unsigned i = 0; i < rig.nheld; i++)
+        known += ((const struct rxbuf *)(const void *)rig.held[i])->block !=
+                 NULL;
+    for (; b; b = (const void *)b->pub.next, objects++)
+        known += b->block != NULL;
+    for (b = rx->objs_free; b; b = (const void *)b->pub.next)
+        objects++;
+    if (!rig.v->config.rx_early)
+        CHECK_EQ(objects, rx->objs_made);
+    for (uint32_t i = 0; i < rx->frag.blocks_len; i++) {
+        const struct rxblock *k = &rx->frag.blocks[i];
+
+        refs += k->refs;
+        bytes += k->size;
+        idle += k->refs ? 0 : k->size;
+    }
+    CHECK_EQ(refs, known);
+    CHECK_EQ(bytes, rx->frag.bytes);
+    CHECK_EQ(idle, rx->frag.bytes_free);
+    CHECK(bytes <= rx->frag.bytes_max);
 }
 
 static inline void rig_return(unsigned n)

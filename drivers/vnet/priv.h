@@ -80,6 +80,7 @@ struct vnet_rxq {
     void *objs_pages;   /* linked through their first word */
     uint32_t objs_made;
     uint32_t objs_max;
+    uint32_t objs_spare; /* in the free list */
     uint32_t bufs_held; /* objects that the user has */
 
     /* posted memory */
@@ -96,6 +97,7 @@ struct vnet_rxq {
 
     struct rxsize size;
     uint32_t least;       /* smallest buffer, by MTU and ring */
+    uint64_t reserve;     /* memory is scarce when less is left */
     uint32_t shortest;    /* any buffer has at least this many bytes */
     struct rx_partial part;
 };
@@ -166,7 +168,9 @@ struct vnet {
 uint64_t vnet_choose_features(uint64_t offered, uint64_t refuse, uint16_t mtu,
                               enum vnet_rx_mode mode);
 
-/* rxobj.c: packet objects. */
+/* rxobj.c: packet objects, at most about `max`. */
+void rxobj_init(struct vnet_rxq *rx, uint32_t max);
+bool rxobj_low(const struct vnet_rxq *rx); /* the last few are left */
 struct rxbuf *rxobj_get(struct vnet_rxq *rx);
 void rxobj_put(struct vnet_rxq *rx, struct rxbuf *b);
 void rxobj_destroy(struct vnet_rxq *rx);

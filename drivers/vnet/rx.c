@@ -229,7 +229,8 @@ static bool copy_small(struct vnet *v, struct rxpost *post, uint32_t len)
     struct rx_partial *p = &v->rx.part;
     struct rxbuf *b;
 
-    if (len > v->config.rx_copy || p->need != 1 || len == 0)
+    if (len > v->config.rx_copy || p->need != 1 || len == 0 ||
+        len > post->seg[0].len - RX_HDR_BYTES)
         return false;
     b = new_object(v, post);
     if (!b)

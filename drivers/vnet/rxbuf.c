@@ -15,7 +15,7 @@
 
 int rxbuf_init(struct vnet *v)
 {
-    v->rx.objs_max = 2 * v->config.rx_bufs_max;
+    rxobj_init(&v->rx, 2 * v->config.rx_bufs_max);
     return rxfrag_init(&v->rx.frag,
                        (uint64_t)v->config.rx_bufs_max * RXFRAG_PAGE);
 }
@@ -229,6 +229,21 @@ static void note_readings(struct vnet *v)
 }
 
 /*
+ * So much memory is kept for the ring. What the user holds may pin every
+ * block that was posted so far; what keeps a receiver alive then is the memory
+ * that was not posted yet, in whole blocks.
+ */
+static uint64_t reserve_for(const struct vnet *v, uint32_t size)
+{
+    const struct vnet_rxq *rx = &v->rx;
+    uint32_t chain = rx->mode == VNET_RX_BIG ? RX_BIG_BYTES : size;
+    uint64_t bytes = (uint64_t)rx->posts_max * chain / 2 + rx->frag.large;
+    uint64_t most = rx->frag.bytes_max / 4;
+
+    return bytes < most ? bytes : most;
+}
+
+/*
  * Fills the ring, once enough chains are missing to be worth it. Memory that
  * runs out is counted and tried again: at each poll, and by timer when
  * nothing else happens (vnet_arm).
@@ -248,6 +263,9 @@ void rxbuf_refill(struct vnet *v)
     v->stats.rx_refills++;
     rx->starved = err == V_NOMEM;
     rx->returned = false;
+    rx->reserve = reserve_for(v, size);
+    if (rxfrag_left(&rx->frag) < rx->reserve)
+        rxfrag_probe(&rx->frag);
     if (rx->starved)
         v->stats.rx_refill_nomem++;
     note_readings(v);
@@ -300,11 +318,10 @@ uint32_t vnet_bufs_held(const struct vnet *v)
     return v->rx.bufs_held;
 }
 
-/* Less is left than a quarter of what should be posted. */
 bool vnet_bufs_low(const struct vnet *v)
 {
-    const struct rxfrag *f = &v->rx.frag;
-    uint64_t left = f->bytes_max - f->bytes + f->bytes_free;
+    const struct vnet_rxq *rx = &v->rx;
 
-    return v->rx.starved || left < (uint64_t)v->rx.posts_max * v->rx.least / 4;
+    return rx->starved || rxfrag_left(&rx->frag) < rx->reserve ||
+           rxobj_low(rx);
 }

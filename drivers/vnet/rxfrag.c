@@ -58,6 +58,7 @@ static struct rxblock *make(struct rxfrag *f, uint32_t size)
     if (f->bytes + size > f->bytes_max || f->blocks_len == f->blocks_max)
         return NULL;
     mem = plat_dma_alloc(size, RXFRAG_PAGE);
+    f->exhausted = !mem;
     if (!mem)
         return NULL;
     b = &f->blocks[f->blocks_len++];
@@ -141,4 +142,19 @@ bool rxfrag_whole(struct rxfrag *f, struct rxseg *seg)
     seg->mem = b->mem;
     seg->len = b->size;
     return true;
+}
+
+uint64_t rxfrag_left(const struct rxfrag *f)
+{
+    return f->bytes_free + (f->exhausted ? 0 : f->bytes_max - f->bytes);
+}
+
+void rxfrag_probe(struct rxfrag *f)
+{
+    struct rxblock *b = f->exhausted ? make(f, f->large) : NULL;
+
+    if (f->exhausted && !b)
+        b = make(f, RXFRAG_PAGE);
+    if (b)
+        rxfrag_put(f, b);
 }

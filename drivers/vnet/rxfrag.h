@@ -43,6 +43,7 @@ struct rxfrag {
     uint64_t bytes;      /* in all blocks */
     uint64_t bytes_free; /* in blocks that nobody uses */
     uint64_t bytes_max;
+    bool exhausted;      /* the platform had no memory when last asked */
 };
 
 /* V_OK or V_NOMEM. bytes_max is rounded down to whole pages. */
@@ -64,6 +65,12 @@ bool rxfrag_cut(struct rxfrag *f, uint32_t size, uint32_t least,
 
 /* A whole block as one fragment. False: no memory. */
 bool rxfrag_whole(struct rxfrag *f, struct rxseg *seg);
+
+/* Bytes in whole blocks that can be had, as far as is known. */
+uint64_t rxfrag_left(const struct rxfrag *f);
+
+/* Asks for a block again if there was no memory, to see if there is now. */
+void rxfrag_probe(struct rxfrag *f);
 
 /* Gives back one reference. */
 void rxfrag_put(struct rxfrag *f, struct rxblock *b);

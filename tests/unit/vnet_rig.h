@@ -41,14 +41,21 @@ static struct rig {
     bool link;
 } rig;
 
+static inline const struct rxpost *rig_post(const struct vnet_rxq *rx,
+                                            unsigned i)
+{
+    size_t each = rx->posts_bytes / rx->posts_max;
+
+    return (const void *)(rx->posts + i * each);
+}
+
 /* References to blocks from the memory that is posted. */
 static inline uint64_t rig_posted_refs(const struct vnet_rxq *rx)
 {
-    size_t each = rx->posts_max ? rx->posts_bytes / rx->posts_max : 0;
     uint64_t refs = 0;
 
     for (unsigned i = 0; rx->posts && i < rx->posts_max; i++) {
-        const struct rxpost *p = (const void *)(rx->posts + i * each);
+        const struct rxpost *p = rig_post(rx, i);
 
         refs += p->nseg;
         CHECK(p->nseg == 0 || !rig.v->config.rx_early == !p->early);
@@ -73,8 +80,9 @@ static inline void rig_check(void)
         known += b->block != NULL;
     for (b = rx->objs_free; b; b = (const void *)b->pub.next)
         objects++;
-    if (!rig.v->config.rx_early)
-        CHECK_EQ(objects, rx->objs_made);
+    for (unsigned i = 0; rx->posts && i < rx->posts_max; i++)
+        objects += rig_post(rx, i)->early != NULL;
+    CHECK_EQ(objects, rx->objs_made);
     for (uint32_t i = 0; i < rx->frag.blocks_len; i++) {
         const struct rxblock *k = &rx->frag.blocks[i];
 
@@ -94,6 +102,15 @@ static inline void rig_return(unsigned n)
         vnet_buf_return(rig.v, rig.held[--rig.nheld]);
 }
 
+/* Neighbours in one block are one buffer, not two. */
+static inline bool rig_adjacent(const struct vnet_buf *a,
+                                const struct vnet_buf *b)
+{
+    const struct rxbuf *x = (const void *)a, *y = (const void *)b;
+
+    return x->block && x->block == y->block && a->data + a->len == b->data;
+}
+
 static inline void rig_rx(void *arg, const struct vnet_frame *f)
 {
     uint32_t len = 0;
@@ -105,6 +122,7 @@ static inline void rig_rx(void *arg, const struct vnet_frame *f)
     for (struct vnet_buf *b = f->buf; b; b = next) {
         next = b->next;
         CHECK(b->len > 0 && len + b->len <= f->len);
+        CHECK(!next || !rig_adjacent(b, next));
         memcpy(rig.bytes + len, b->data, b->len);
         len += b->len;
         bufs++;

@@ -108,7 +108,8 @@ struct vnet_config {
                              most 8192; 256 */
     uint16_t tx_ring;     /* same */
     uint32_t rx_bufs_max; /* pages of receive buffers at most, posted and
-                             held, up to 32768, at least twice the ring; 2048 */
+                             held, up to 32768, at least twice the ring and
+                             128; 2048 */
     enum vnet_rx_mode rx_mode;
     enum vnet_rx_size rx_size;
     uint32_t rx_bytes;    /* for VNET_RXBUF_BYTES: 64 .. 32768 */

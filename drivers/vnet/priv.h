@@ -25,6 +25,7 @@
 #define RX_RING 256u
 #define TX_RING 256u
 #define RX_BUFS_MAX 2048u
+#define RX_BUFS_MIN 128u /* several of the longest frames in any ring */
 
 /* ---- receive buffers (rxbuf.c) ------------------------------------------ */
 
@@ -36,6 +37,10 @@
 /* Room that a large frame needs where nothing merges: what 1.4 asks for with
  * the longest header, more than 1.2 and 1.3 do (5.1.6.3.1). */
 #define RX_BIG_BYTES 65609u
+
+/* The least where nothing merges and frames are not large, rounded up from
+ * 1526 (5.1.6.3.1). */
+#define RX_SMALL_BYTES 1536u
 
 #define RX_COPY_MAX 128u /* frames up to this are copied */
 

@@ -164,11 +164,15 @@ static uint16_t entries_of(const struct vnet *v,
 
 /* ---- fragments become packet objects ---- */
 
-static struct rxbuf *new_object(struct vnet *v, struct rxpost *post)
+/* `early`: where one may lie that was made when the chain was posted. */
+static struct rxbuf *new_object(struct vnet *v, struct rxbuf **early)
 {
-    struct rxbuf *b = post->early;
+    struct rxbuf *b = NULL;
 
-    post->early = NULL;
+    if (early && *early) {
+        b = *early;
+        *early = NULL;
+    }
     if (!b)
         b = rxobj_get(&v->rx);
     if (b)
@@ -215,7 +219,7 @@ static void take_seg(struct vnet *v, struct rxpost *post, struct rxseg *s,
         v->stats.rx_coalesced++;
         return; /* one reference holds both; the other goes with the chain */
     }
-    b = new_object(v, post);
+    b = new_object(v, &post->early);
     if (!b)
         return;
     b->block = s->block;
@@ -232,7 +236,7 @@ static bool copy_small(struct vnet *v, struct rxpost *post, uint32_t len)
     if (len > v->config.rx_copy || p->need != 1 || len == 0 ||
         len > post->seg[0].len - RX_HDR_BYTES)
         return false;
-    b = new_object(v, post);
+    b = new_object(v, NULL); /* an early one stays with the chain */
     if (!b)
         return false;
     b->block = NULL;

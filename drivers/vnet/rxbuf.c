@@ -38,7 +38,16 @@ static uint8_t choose_mode(const struct vnet *v)
                : VNET_RX_SMALL;
 }
 
-/* So large must a buffer be that the longest frame fits into the ring. */
+/* So many chains missing are worth a refill. */
+static uint16_t batch_of(uint32_t chains)
+{
+    uint32_t n = chains / 8;
+
+    return (uint16_t)(n < 1 ? 1 : n > 32 ? 32 : n);
+}
+
+/* So large must a buffer be that the longest frame fits into the ring, when
+ * as many are missing as may be. */
 static uint32_t least_for_ring(const struct vnet *v)
 {
     bool large = virtio_has(v->dev, VIRTIO_NET_F_GUEST_TSO4) ||
@@ -46,7 +55,10 @@ static uint32_t least_for_ring(const struct vnet *v)
     uint32_t frame = large ? RX_MAX_MTU_BYTES
                            : v->info.mtu + VNET_ETH_HLEN + VLAN_HLEN;
 
-    return (RX_HDR_BYTES + frame + v->info.rx_ring - 1) / v->info.rx_ring;
+    uint32_t chains = v->info.rx_ring - batch_of(v->info.rx_ring) + 1u;
+
+    frame += RX_HDR_BYTES + chains - 1;
+    return (frame / chains + RXSIZE_ALIGN - 1) & ~(RXSIZE_ALIGN - 1);
 }
 
 uint32_t rxbuf_size(const struct vnet *v)
@@ -111,17 +123,19 @@ int rxbuf_start(struct vnet *v)
     rx->mode = v->info.rx_mode = choose_mode(v);
     rx->least = rxsize_mtu(RX_HDR_BYTES, v->info.mtu);
     if (rx->mode == VNET_RX_MERGEABLE && rx->least < ring)
-        rx->least = (ring + RXSIZE_ALIGN - 1) & ~(RXSIZE_ALIGN - 1);
+        rx->least = ring;
+    if (rx->mode == VNET_RX_SMALL && rx->least < RX_SMALL_BYTES)
+        rx->least = RX_SMALL_BYTES;
     rx->shortest = rxbuf_size(v);
-    if (rx->shortest > RXFRAG_PAGE)
-        rx->shortest = RXFRAG_PAGE; /* where there are no large blocks */
+    if (ring < RXFRAG_PAGE)
+        ring = RXFRAG_PAGE; /* will do, where there are no large blocks */
+    if (rx->mode == VNET_RX_MERGEABLE && rx->shortest > ring)
+        rx->shortest = ring;
     rxfrag_largest(&rx->frag, rxbuf_size(v));
     rx->post_segs = rx->mode == VNET_RX_BIG ? RX_FRAME_BUFS_MAX : 1;
     rx->posts_max = posts_wanted(v, rx->mode == VNET_RX_BIG ? RX_BIG_BYTES
                                                             : rxbuf_size(v));
-    rx->batch = rx->posts_max / 8 == 0   ? 1
-                : rx->posts_max / 8 > 32 ? 32
-                                         : rx->posts_max / 8;
+    rx->batch = batch_of(rx->posts_max);
     return make_posts(v);
 }
 
@@ -159,7 +173,7 @@ static bool fill(struct vnet *v, struct rxpost *p, uint32_t size)
 {
     struct vnet_rxq *rx = &v->rx;
     /* Only merging makes do with less than a whole frame. */
-    uint32_t least = rx->mode == VNET_RX_MERGEABLE ? RXFRAG_PAGE : size;
+    uint32_t least = rx->mode == VNET_RX_MERGEABLE ? rx->shortest : size;
 
     if (!rxfrag_cut(&rx->frag, size, least, &p->seg[0]))
         return false;
@@ -254,6 +268,7 @@ void rxbuf_refill(struct vnet *v)
     uint32_t size;
     int err = V_OK;
 
+    note_readings(v);
     if (missing(rx) < rx->batch && !rx->starved)
         return;
     size = rxbuf_size(v);

@@ -27,12 +27,6 @@ void rxfrag_destroy(struct rxfrag *f)
     memset(f, 0, sizeof(*f));
 }
 
-void rxfrag_largest(struct rxfrag *f, uint32_t size)
-{
-    while (f->large < size)
-        f->large *= 2;
-}
-
 static struct rxblock **free_list(struct rxfrag *f, const struct rxblock *b)
 {
     return b->size == RXFRAG_PAGE ? &f->free_page : &f->free_large;
@@ -50,18 +44,39 @@ static struct rxblock *take(struct rxfrag *f, struct rxblock **list)
     return b;
 }
 
+/* Gives a block up that nobody uses. */
+static void release(struct rxfrag *f, struct rxblock *b)
+{
+    plat_dma_free(b->mem, b->size);
+    f->bytes -= b->size;
+    b->mem = NULL;
+    b->size = 0;
+    b->refs = 0;
+    b->next = f->slots;
+    f->slots = b;
+}
+
+/* A new block. Idle pages give way to a large one. */
 static struct rxblock *make(struct rxfrag *f, uint32_t size)
 {
     struct rxblock *b;
     uint8_t *mem;
 
-    if (f->bytes + size > f->bytes_max || f->blocks_len == f->blocks_max)
+    while (f->bytes + size > f->bytes_max && size > RXFRAG_PAGE &&
+           f->free_page)
+        release(f, take(f, &f->free_page));
+    if (f->bytes + size > f->bytes_max ||
+        (!f->slots && f->blocks_len == f->blocks_max))
         return NULL;
     mem = plat_dma_alloc(size, RXFRAG_PAGE);
     f->exhausted = !mem;
     if (!mem)
         return NULL;
-    b = &f->blocks[f->blocks_len++];
+    b = f->slots;
+    if (b)
+        f->slots = b->next;
+    else
+        b = &f->blocks[f->blocks_len++];
     b->mem = mem;
     b->dma = plat_dma_addr(mem);
     b->size = size;
@@ -90,6 +105,10 @@ void rxfrag_put(struct rxfrag *f, struct rxblock *b)
 
     if (--b->refs > 0)
         return;
+    if (b->size != RXFRAG_PAGE && b->size != f->large) {
+        release(f, b);
+        return;
+    }
     list = free_list(f, b);
     b->next = *list;
     *list = b;
@@ -101,6 +120,20 @@ static void retire(struct rxfrag *f)
     if (f->cur)
         rxfrag_put(f, f->cur);
     f->cur = NULL;
+}
+
+void rxfrag_largest(struct rxfrag *f, uint32_t size)
+{
+    uint32_t large = f->large;
+
+    while (large < size)
+        large *= 2;
+    if (large == f->large)
+        return;
+    f->large = large;
+    retire(f);
+    while (f->free_large)
+        release(f, take(f, &f->free_large));
 }
 
 bool rxfrag_cut(struct rxfrag *f, uint32_t size, uint32_t least,

@@ -36,6 +36,7 @@ struct rxfrag {
     uint32_t off;        /* where its free part begins */
     struct rxblock *free_large;
     struct rxblock *free_page;
+    struct rxblock *slots;  /* of blocks that were given up */
     struct rxblock *blocks; /* all there are */
     uint32_t blocks_len;
     uint32_t blocks_max;
@@ -52,7 +53,8 @@ int rxfrag_init(struct rxfrag *f, uint64_t bytes_max);
 /* Frees everything; no fragment may be out. */
 void rxfrag_destroy(struct rxfrag *f);
 
-/* From now on a fragment may have up to `size` bytes. */
+/* From now on a fragment may have up to `size` bytes. Blocks that are too
+ * small for it are given up, those in use when they come back. */
 void rxfrag_largest(struct rxfrag *f, uint32_t size);
 
 /*

@@ -28,6 +28,8 @@ static struct vnet_config complete(const struct vnet_config *config)
         c.tx_ring = RING_MAX;
     if (c.rx_bufs_max < c.rx_ring * 2u)
         c.rx_bufs_max = c.rx_ring * 2u;
+    if (c.rx_bufs_max < RX_BUFS_MIN)
+        c.rx_bufs_max = RX_BUFS_MIN;
     if (c.rx_bufs_max > RX_BUFS_LIMIT)
         c.rx_bufs_max = RX_BUFS_LIMIT;
     if (c.rx_copy == 0 || (c.rx_copy > RX_COPY_MAX &&

@@ -46,7 +46,7 @@ static void check_account(void)
         CHECK_EQ(b->refs, refs_known(b));
         bytes += b->size;
         idle += live(b) ? 0 : b->size;
-        lists += !live(b);
+        lists += b->mem && !live(b);
     }
     for (struct rxblock *b = f.free_large; b; b = b->next, lists--)
         CHECK(!live(b) && b->size > PAGE);
@@ -230,10 +230,50 @@ TEST(fragments_above_a_block)
     CHECK_EQ(f.large, 131072);
     CHECK(cut(65600, 65600));
     CHECK_EQ(out[0].len, 131072); /* not room for two */
+    check_account();
     rxfrag_largest(&f, 64);
     CHECK_EQ(f.large, 131072);
     CHECK(cut(9088, 9088));
     CHECK_EQ(out[1].len, 9088);
+    end();
+}
+
+/* Blocks that are too small are given up at once, or when they come back. */
+TEST(blocks_grow)
+{
+    begin(1 << 20);
+    CHECK(whole() && whole());
+    CHECK(cut(1536, 1536));
+    give(1);
+    CHECK_EQ(f.bytes, 3 * BLOCK);
+    rxfrag_largest(&f, 65600);
+    CHECK_EQ(f.bytes, 2 * BLOCK);
+    check_account();
+    CHECK(cut(65600, 65600)); /* never out of an old one */
+    CHECK_EQ(out[2].block->size, 131072);
+    give(0);
+    give(1);
+    check_account();
+    CHECK_EQ(f.bytes, 131072);
+    end();
+}
+
+/* Pages that nobody uses do not stand in the way of a block. */
+TEST(pages_give_way)
+{
+    begin(8 * PAGE);
+    for (unsigned i = 0; i < 8; i++) {
+        if (i == 0) /* of the others, a block is more than there may be */
+            host_fail_alloc(1);
+        CHECK(whole());
+        CHECK_EQ(out[i].len, PAGE);
+    }
+    CHECK(!cut(BLOCK, BLOCK));
+    while (outs)
+        give(0);
+    CHECK_EQ(f.bytes_free, 8 * PAGE);
+    CHECK(cut(BLOCK, BLOCK));
+    check_account();
     end();
 }
 

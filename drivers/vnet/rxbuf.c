@@ -100,7 +100,8 @@ static uint16_t posts_wanted(const struct vnet *v, uint32_t bytes)
 static int make_posts(struct vnet *v)
 {
     struct vnet_rxq *rx = &v->rx;
-    uint32_t each = sizeof(struct rxpost) + rx->post_segs * sizeof(struct rxseg);
+    uint32_t each = sizeof(struct rxpost) +
+                    rx->post_segs * sizeof(struct rxseg);
 
     rx->posts_bytes = rx->posts_max * each;
     rx->posts = plat_dma_alloc(rx->posts_bytes, CACHE_LINE);

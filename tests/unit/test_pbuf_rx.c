@@ -73,7 +73,8 @@ TEST(rx_frame_of_many_buffers_is_one_chain)
     rig_run(5);
     CHECK_EQ(seen.calls, 1);
     CHECK_EQ(seen.tot_len, 20000);
-    CHECK_EQ(vnet_stats(rig.v)->rx_bufs - bufs, 14); /* of 1536, and 12 of header */
+    /* Of 1536 bytes each, and 12 of them the header's. */
+    CHECK_EQ(vnet_stats(rig.v)->rx_bufs - bufs, 14);
     CHECK_EQ(seen.pieces, 14 - vnet_stats(rig.v)->rx_coalesced);
     CHECK(seen.flags & 0x80); /* PBUF_FLAG_MERGED */
     CHECK_EQ(vnet_bufs_held(rig.v), 0);
@@ -264,7 +265,7 @@ TEST(rx_fragments_are_put_together)
     rig_end();
 }
 
-/* ---- buffers run short ---------------------------------------------------- */
+/* ---- buffers run short --------------------------------------------------- */
 
 /*
  * Many connections that send and never read hold what they can. The stack

@@ -161,7 +161,7 @@ TEST(tx_full_ring_takes_no_reference)
     rig_end();
 }
 
-/* ---- TCP's checksum -------------------------------------------------------- */
+/* ---- TCP's checksum ------------------------------------------------------ */
 
 static uint8_t frame[70000];
 
@@ -311,7 +311,7 @@ TEST(tx_checksum_by_software)
     rig_end();
 }
 
-/* ---- the whole way ---------------------------------------------------------- */
+/* ---- the whole way ------------------------------------------------------- */
 
 static uint32_t hash_chain(const struct pbuf *p)
 {

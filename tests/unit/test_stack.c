@@ -13,7 +13,7 @@
 #include "net_rig.h"
 #include "netstack.h"
 
-/* ---- addresses ------------------------------------------------------------ */
+/* ---- addresses ----------------------------------------------------------- */
 
 static bool parses(const char *text, uint32_t ip, uint32_t mask)
 {
@@ -63,7 +63,7 @@ TEST(parse_addr)
     CHECK_EQ(a, lwip_htonl(0x01020304));
 }
 
-/* ---- interfaces ------------------------------------------------------------ */
+/* ---- interfaces ---------------------------------------------------------- */
 
 TEST(addresses_are_printed)
 {
@@ -207,7 +207,7 @@ TEST(small_mtu)
     rig_end();
 }
 
-/* ---- time --------------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
 /* What is asked for is the next timer, neither late nor in a hurry. */
 TEST(wakeup_is_asked_for)
@@ -230,7 +230,7 @@ TEST(wakeup_is_asked_for)
     rig_end();
 }
 
-/* ---- DHCP ----------------------------------------------------------------------- */
+/* ---- DHCP ---------------------------------------------------------------- */
 
 /* The last DHCP message that was sent: its type, its transaction. */
 static uint8_t dhcp_type(struct model_frame **last)
@@ -302,7 +302,7 @@ TEST(dhcp_gets_an_address)
     rig_end();
 }
 
-/* ---- counters -------------------------------------------------------------------- */
+/* ---- counters ------------------------------------------------------------ */
 
 static unsigned lines;
 

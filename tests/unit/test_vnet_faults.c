@@ -111,8 +111,8 @@ static uint64_t losses(void)
     const struct vnet_stats *s = vnet_stats(rig.v);
 
     return s->rx_drop_len_bad + s->rx_drop_short + s->rx_drop_num_buffers +
-           s->rx_drop_incomplete + s->rx_drop_nomem + s->rx_drop_gso + s->rx_drop_csum +
-           s->ring_broken + s->needs_reset +
+           s->rx_drop_incomplete + s->rx_drop_nomem + s->rx_drop_gso +
+           s->rx_drop_csum + s->ring_broken + s->needs_reset +
            s->tx_watchdog;
 }
 

@@ -79,13 +79,45 @@ struct vnet_client {
     void (*link)(void *arg, bool up);
 };
 
+/*
+ * How received frames lie in memory. AUTO takes the first that the device
+ * allows: MERGEABLE with MRG_RXBUF, BIG without it but with large receive,
+ * else SMALL. One that is asked for and not possible becomes the next best.
+ */
+enum vnet_rx_mode {
+    VNET_RX_AUTO,
+    VNET_RX_SMALL,     /* one buffer takes one frame of the MTU */
+    VNET_RX_BIG,       /* one chain of buffers takes 64 KiB */
+    VNET_RX_MERGEABLE, /* a frame takes as many buffers as it needs */
+};
+
+/* How large a mergeable buffer is, see drivers/vnet/rxsize.h. */
+enum vnet_rx_size {
+    VNET_RXBUF_AUTO,       /* follows the lengths of recent frames */
+    VNET_RXBUF_MTU,        /* one frame of the MTU with its header */
+    VNET_RXBUF_PAGE,       /* 4096 */
+    VNET_RXBUF_BYTES,      /* rx_bytes */
+    VNET_RXBUF_MTU_FAULTY, /* header left out: for measurement only */
+};
+
+#define VNET_RX_COPY_NONE UINT16_MAX
+
 /* Settings; zero means the default throughout. */
 struct vnet_config {
     uint16_t rx_ring;     /* descriptors, rounded down to a power of two, at
                              most 8192; 256 */
     uint16_t tx_ring;     /* same */
-    uint32_t rx_bufs_max; /* receive buffers at most, posted and held, up to
-                             32768, at least twice the ring; 2048 */
+    uint32_t rx_bufs_max; /* pages of receive buffers at most, posted and
+                             held, up to 32768, at least twice the ring and
+                             128; 2048 */
+    enum vnet_rx_mode rx_mode;
+    enum vnet_rx_size rx_size;
+    uint32_t rx_bytes;    /* for VNET_RXBUF_BYTES: 64 .. 32768 */
+    uint16_t rx_copy;     /* frames up to this are copied, so that the buffer
+                             goes straight back: up to 128, the default; or
+                             VNET_RX_COPY_NONE */
+    bool rx_early;        /* packet objects are made when memory is posted:
+                             for measurement only */
     uint64_t refuse;      /* feature bits that must not be accepted */
 };
 
@@ -101,6 +133,7 @@ struct vnet_info {
     bool polled;      /* no interrupts: call vnet_poll by timer */
     uint16_t rx_ring; /* descriptors in use */
     uint16_t tx_ring;
+    uint8_t rx_mode;  /* enum vnet_rx_mode, never AUTO */
     uint64_t features;
     const char *name;
 };
@@ -194,22 +227,35 @@ bool vnet_irq_pending(const struct vnet *v);
 
 /*
  * Counters. X(name, "meaning"); all uint64_t, since vnet_open, and not
- * cleared by a rebuild.
+ * cleared by a rebuild. Those that begin with now_ are readings of this
+ * moment instead.
  */
 #define VNET_STATS(X)                                                        \
     X(rx_frames, "frames handed to the stack")                               \
     X(rx_bytes, "bytes in them")                                             \
-    X(rx_bufs, "receive buffers used by them")                               \
+    X(rx_bufs, "ring entries used by them")                                  \
+    X(rx_bufs_1, "of them, frames of one ring entry")                        \
+    X(rx_bufs_2, "frames of two")                                            \
+    X(rx_bufs_3_4, "frames of three or four")                                \
+    X(rx_bufs_5_8, "frames of five to eight")                                \
+    X(rx_bufs_9_up, "frames of nine and more")                               \
+    X(rx_objects, "packet objects made for them")                            \
+    X(rx_copied, "of the frames, copied because they are small")             \
+    X(rx_coalesced, "ring entries joined with their neighbour in memory")    \
     X(rx_gso_frames, "of them, frames of several wire frames")               \
     X(rx_csum_valid, "of them, checksum verified by the device")             \
     X(rx_csum_partial, "of them, checksum left open by the device")          \
     X(rx_drop_len_bad, "frames dropped: length above the buffer")            \
     X(rx_drop_short, "frames dropped: shorter than the headers")             \
+    X(rx_drop_long, "frames dropped: longer than any frame can be")          \
     X(rx_drop_num_buffers, "frames dropped: buffer count 0 or too large")    \
     X(rx_drop_incomplete, "frames dropped: buffers missing or not full")     \
+    X(rx_drop_nomem, "frames dropped: no packet object for them")             \
     X(rx_drop_gso, "frames dropped: segmentation not negotiated or odd")     \
     X(rx_drop_csum, "frames dropped: checksum fields outside the frame")     \
+    X(rx_refills, "times that buffers were posted")                          \
     X(rx_refill_bufs, "receive buffers posted")                              \
+    X(rx_refill_bytes, "bytes in them")                                      \
     X(rx_refill_nomem, "refills cut short for lack of memory")               \
     X(rx_notify, "receive doorbells")                                        \
     X(tx_frames, "frames sent")                                              \
@@ -235,7 +281,11 @@ bool vnet_irq_pending(const struct vnet *v);
     X(ring_broken, "rings found broken")                                     \
     X(needs_reset, "times the device asked for a reset")                     \
     X(resets, "times the device was rebuilt")                                \
-    X(reset_failed, "rebuilds that failed")
+    X(reset_failed, "rebuilds that failed")                                  \
+    X(now_rx_frame_avg, "average length of recent frames")                   \
+    X(now_rx_buf_size, "bytes of the next receive buffer")                   \
+    X(now_rx_memory, "bytes of memory for receive buffers")                  \
+    X(now_rx_memory_free, "of them, in blocks without a buffer")
 
 struct vnet_stats {
 #define X(name, meaning) uint64_t name;

@@ -10,6 +10,7 @@
 #include "format.h"
 #include "plat.h"
 #include "verr.h"
+#include "vnet.h"
 #include "virtio/spec.h"
 #include "virtio/spec_net.h"
 
@@ -18,6 +19,9 @@
 #define BUDGET_MAX 65536u
 #define RING_MAX 32768u
 #define RX_BUFS_MAX 1048576u
+#define RX_BYTES_MIN 64u
+#define RX_BYTES_MAX 32768u
+#define RX_COPY_MAX 128u
 #define TSC_HZ_MIN UINT64_C(1000000)
 #define TSC_HZ_MAX UINT64_C(100000000000)
 
@@ -159,6 +163,76 @@ static int set_rx_bufs(struct cmdline *c, const char *val)
     return V_OK;
 }
 
+/* The place of val in the list, or -1. */
+static int choice(const char *val, const char *const names[], int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(val, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+static int set_rx_mode(struct cmdline *c, const char *val)
+{
+    static const char *const names[] = {
+        [VNET_RX_AUTO] = "auto",
+        [VNET_RX_SMALL] = "small",
+        [VNET_RX_BIG] = "big",
+        [VNET_RX_MERGEABLE] = "mergeable",
+    };
+    int mode = choice(val, names, 4);
+
+    if (mode < 0)
+        return V_INVAL;
+    c->rx_mode = (uint8_t)mode;
+    return V_OK;
+}
+
+static int set_rx_buf(struct cmdline *c, const char *val)
+{
+    static const char *const names[] = {
+        [VNET_RXBUF_AUTO] = "auto",
+        [VNET_RXBUF_MTU] = "mtu",
+        [VNET_RXBUF_PAGE] = "page",
+        [VNET_RXBUF_BYTES] = "bytes",
+        [VNET_RXBUF_MTU_FAULTY] = "mtu-faulty",
+    };
+    int size = choice(val, names, 5);
+    uint64_t n = 0;
+
+    if (size == VNET_RXBUF_BYTES ||
+        (size < 0 && !number(val, RX_BYTES_MIN, RX_BYTES_MAX, &n)))
+        return V_INVAL;
+    c->rx_size = (uint8_t)(size < 0 ? VNET_RXBUF_BYTES : size);
+    c->rx_bytes = (uint32_t)n;
+    return V_OK;
+}
+
+static int set_rx_copy(struct cmdline *c, const char *val)
+{
+    uint64_t n;
+
+    if (strcmp(val, "none") == 0 || strcmp(val, "0") == 0) {
+        c->rx_copy = VNET_RX_COPY_NONE;
+        return V_OK;
+    }
+    if (!number(val, 1, RX_COPY_MAX, &n))
+        return V_INVAL;
+    c->rx_copy = (uint16_t)n;
+    return V_OK;
+}
+
+static int set_rx_early(struct cmdline *c, const char *val)
+{
+    static const char *const names[] = {"off", "on"};
+    int on = choice(val, names, 2);
+
+    if (on < 0)
+        return V_INVAL;
+    c->rx_early = on;
+    return V_OK;
+}
+
 /* All names of the list, or none. */
 static int set_refuse(struct cmdline *c, const char *val)
 {
@@ -213,7 +287,10 @@ static const struct {
     {"log", set_log},         {"budget", set_budget},
     {"rx-ring", set_rx_ring}, {"tx-ring", set_tx_ring},
     {"rx-bufs", set_rx_bufs}, {"refuse", set_refuse},
-    {"tsc", set_tsc},         {"gro", set_gro},
+    {"gro", set_gro},
+    {"rx-mode", set_rx_mode}, {"rx-buf", set_rx_buf},
+    {"rx-copy", set_rx_copy}, {"rx-early", set_rx_early},
+    {"tsc", set_tsc},
 };
 
 /* Refused names are long: a list of them has its own limit. */

@@ -4,6 +4,8 @@
  *     ip=dhcp|A.B.C.D/LEN  gw=A.B.C.D  log=err|warn|info|debug  budget=N
  *     rx-ring=N  tx-ring=N  rx-bufs=N  refuse=NAME[,NAME...]  tsc=HZ
  *     gro=on|off
+ *     rx-mode=auto|small|big|mergeable  rx-buf=auto|mtu|page|mtu-faulty|BYTES
+ *     rx-copy=none|BYTES  rx-early=on|off
  */
 #ifndef CMDLINE_H
 #define CMDLINE_H
@@ -22,6 +24,11 @@ struct cmdline {
     uint16_t tx_ring;
     uint32_t rx_bufs;
     bool gro;        /* merge received segments in software */
+    uint8_t rx_mode;  /* enum vnet_rx_mode */
+    uint8_t rx_size;  /* enum vnet_rx_size */
+    uint32_t rx_bytes;
+    uint16_t rx_copy; /* as struct vnet_config has it */
+    bool rx_early;
     uint64_t refuse; /* feature bits not to be accepted */
     uint64_t tsc_hz; /* 0: find out */
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "mem.h"
 #include "netstack.h"
 #include "pci/pci.h"
 #include "plat.h"
@@ -49,12 +50,32 @@ static int add_interface(struct vnet *v, const struct cmdline *c)
     return netstack_add(v, &cfg);
 }
 
+/* Receive buffers may have a quarter of the memory, if nobody says otherwise,
+ * or less where the driver's default is less. */
+static uint32_t rx_bufs(const struct cmdline *c)
+{
+    enum { PAGE = 4096, DRIVER_DEFAULT = 2048 };
+    struct mem_info m;
+    uint64_t quarter;
+
+    if (c->rx_bufs)
+        return c->rx_bufs;
+    mem_info(&m);
+    quarter = m.free / 4 / PAGE;
+    return quarter < DRIVER_DEFAULT ? (uint32_t)quarter : 0;
+}
+
 static void open_device(const struct pci_fn *f, const struct cmdline *c)
 {
     struct vnet_config config = {
         .rx_ring = c->rx_ring,
         .tx_ring = c->tx_ring,
-        .rx_bufs_max = c->rx_bufs,
+        .rx_bufs_max = rx_bufs(c),
+        .rx_mode = c->rx_mode,
+        .rx_size = c->rx_size,
+        .rx_bytes = c->rx_bytes,
+        .rx_copy = c->rx_copy,
+        .rx_early = c->rx_early,
         .refuse = c->refuse,
     };
     struct virtio_dev *dev;

@@ -32,12 +32,6 @@ static const struct {
      VIRTIO_NET_F_GUEST_TSO6},
     {VIRTIO_NET_F_HOST_TSO4, VIRTIO_NET_F_CSUM, NEVER},
     {VIRTIO_NET_F_HOST_TSO6, VIRTIO_NET_F_CSUM, NEVER},
-    /*
-     * Not the specification's, but ours: without merging, a frame must fit
-     * into one of our buffers, and a large one does not (5.1.6.3.1).
-     */
-    {VIRTIO_NET_F_GUEST_TSO4, VIRTIO_NET_F_MRG_RXBUF, NEVER},
-    {VIRTIO_NET_F_GUEST_TSO6, VIRTIO_NET_F_MRG_RXBUF, NEVER},
 };
 
 static bool has(uint64_t set, uint8_t bit)
@@ -59,20 +53,30 @@ static uint64_t close_dependencies(uint64_t set)
     return set;
 }
 
-/* 5.1.4.2: the MTU may be accepted only if such a frame can be received. */
-static bool mtu_fits(uint64_t set, uint16_t mtu)
+/* What must go for a receive mode to be the one in use. */
+static uint64_t refused_by_mode(enum vnet_rx_mode mode)
 {
-    if (mtu < VIRTIO_NET_MTU_MIN)
-        return false;
-    return has(set, VIRTIO_NET_F_MRG_RXBUF) ||
-           mtu + VNET_ETH_HLEN + VLAN_HLEN + RX_HDR_BYTES <= RX_BUF_BYTES;
+    const uint64_t merging = VIRTIO_BIT(VIRTIO_NET_F_MRG_RXBUF);
+    const uint64_t large = VIRTIO_BIT(VIRTIO_NET_F_GUEST_TSO4) |
+                           VIRTIO_BIT(VIRTIO_NET_F_GUEST_TSO6);
+
+    switch (mode) {
+    case VNET_RX_SMALL:
+        return merging | large;
+    case VNET_RX_BIG:
+        return merging;
+    default:
+        return 0;
+    }
 }
 
-uint64_t vnet_choose_features(uint64_t offered, uint64_t refuse, uint16_t mtu)
+uint64_t vnet_choose_features(uint64_t offered, uint64_t refuse, uint16_t mtu,
+                              enum vnet_rx_mode mode)
 {
-    uint64_t set = offered & (WANTED_RING | WANTED_NET) & ~refuse;
+    uint64_t set = offered & (WANTED_RING | WANTED_NET) & ~refuse &
+                   ~refused_by_mode(mode);
 
-    if (!mtu_fits(set, mtu))
+    if (mtu < VIRTIO_NET_MTU_MIN)
         set &= ~VIRTIO_BIT(VIRTIO_NET_F_MTU);
     return close_dependencies(set);
 }

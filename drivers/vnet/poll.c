@@ -166,8 +166,7 @@ bool vnet_arm(struct vnet *v)
     again = virtq_arm(&v->rx.vq, 0);
     again = arm_tx(v) || again;
     /* Buffers came back since the last poll, and the ring could use them. */
-    again = again ||
-            (v->rx.free && virtq_room(&v->rx.vq) >= v->rx.batch);
+    again = again || rxbuf_refillable(v);
     if (again)
         v->stats.arms_again++;
     else

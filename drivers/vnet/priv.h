@@ -13,6 +13,8 @@
 #include "virtio/device.h"
 #include "virtio/spec_net.h"
 #include "vnet.h"
+#include "vnet/rxfrag.h"
+#include "vnet/rxsize.h"
 
 #define CACHE_LINE 64
 #define VLAN_HLEN 4u
@@ -23,53 +25,85 @@
 #define RX_RING 256u
 #define TX_RING 256u
 #define RX_BUFS_MAX 2048u
+#define RX_BUFS_MIN 128u /* several of the longest frames in any ring */
 
 /* ---- receive buffers (rxbuf.c) ------------------------------------------ */
 
-#define RX_BUF_BYTES 4096u
 #define RX_HDR_BYTES ((uint32_t)sizeof(struct virtio_net_hdr))
 
-/* 64 KiB and the link header, in page-size buffers, and one to spare. */
+/* 64 KiB and the link header in pages, and one to spare. */
 #define RX_FRAME_BUFS_MAX 18u
 
-enum rxbuf_state {
-    RXBUF_FREE,   /* on the free list */
-    RXBUF_POSTED, /* the device's */
-    RXBUF_HELD,   /* the user's */
-};
+/* Room that a large frame needs where nothing merges: what 1.4 asks for with
+ * the longest header, more than 1.2 and 1.3 do (5.1.6.3.1). */
+#define RX_BIG_BYTES 65609u
 
-/* A receive buffer; its bytes are a page of their own. */
+/* The least where nothing merges and frames are not large, rounded up from
+ * 1526 (5.1.6.3.1). */
+#define RX_SMALL_BYTES 1536u
+
+#define RX_COPY_MAX 128u /* frames up to this are copied */
+
+/*
+ * A receive buffer as the user gets it, made when a frame arrives. None
+ * exists for memory that is posted.
+ */
 struct rxbuf {
-    struct vnet_buf pub; /* first; valid while HELD */
-    struct rxbuf *next;  /* free list */
-    uint8_t *page;
-    uint64_t dma;
-    uint8_t state; /* enum rxbuf_state */
+    struct vnet_buf pub;   /* first; valid while the user has it */
+    struct rxblock *block; /* where the bytes are; NULL: in copy */
+    bool held;             /* the user has it */
+    uint8_t copy[RX_COPY_MAX];
 };
-static_assert(sizeof(struct rxbuf) == 128, "two cache lines");
+static_assert(sizeof(struct rxbuf) <= 256, "16 of them in a page");
 
-/* A frame of which some buffers have not come yet. */
+/* Memory that the device has: one chain of the ring. */
+struct rxpost {
+    struct rxpost *next; /* free list */
+    struct rxbuf *early; /* its packet object, if those are made early */
+    uint16_t nseg;
+    struct rxseg seg[];
+};
+
+/* A frame that is being put together. */
 struct rx_partial {
     struct rxbuf *first;
     struct rxbuf *last;
-    uint32_t len;       /* bytes so far, without the header */
-    uint16_t have;      /* buffers so far */
-    uint16_t need;      /* buffers it has; 0: there is no such frame */
-    uint64_t *spoilt;   /* counter: to be dropped when it is complete */
-    uint64_t since_ns;  /* when its first buffer came */
+    uint32_t len;      /* bytes so far, without the header */
+    uint16_t have;     /* ring entries so far */
+    uint16_t need;     /* ring entries it has; 0: there is no such frame */
+    uint16_t bufs;     /* buffers so far, neighbours counted once */
+    uint64_t *spoilt;  /* counter: to be dropped when it is complete */
+    uint64_t since_ns; /* when its first part came */
     struct virtio_net_hdr hdr;
 };
 
 struct vnet_rxq {
     _Alignas(CACHE_LINE) struct virtq vq;
-    struct rxbuf *free;
-    struct rxbuf *bufs; /* bufs_max of them */
-    uint32_t bufs_max;
-    uint32_t bufs_made; /* of them, have a page */
-    uint32_t bufs_free;
-    uint32_t bufs_held;
-    uint16_t batch;     /* free descriptors that are worth a refill */
-    bool starved;       /* the last refill ran out of memory */
+
+    /* packet objects */
+    struct rxbuf *objs_free;
+    void *objs_pages;   /* linked through their first word */
+    uint32_t objs_made;
+    uint32_t objs_max;
+    uint32_t objs_spare; /* in the free list */
+    uint32_t bufs_held; /* objects that the user has */
+
+    /* posted memory */
+    struct rxfrag frag;
+    struct rxpost *posts_free;
+    uint8_t *posts;
+    uint32_t posts_bytes; /* of the array */
+    uint16_t posts_max;   /* chains to be posted at most */
+    uint16_t post_segs;   /* descriptors that one may need */
+    uint8_t mode;         /* enum vnet_rx_mode, never AUTO */
+    uint16_t batch;       /* chains missing that are worth a refill */
+    bool starved;         /* the last refill ran out of memory */
+    bool returned;        /* memory has come back since then */
+
+    struct rxsize size;
+    uint32_t least;       /* smallest buffer, by MTU and ring */
+    uint64_t reserve;     /* memory is scarce when less is left */
+    uint32_t shortest;    /* any buffer has at least this many bytes */
     struct rx_partial part;
 };
 
@@ -135,15 +169,28 @@ struct vnet {
 
 /* features.c: which of the offered features are to be accepted; closed under
  * the dependencies of 5.1.3.1. mtu is what the device's configuration says,
- * if it offers MTU. */
-uint64_t vnet_choose_features(uint64_t offered, uint64_t refuse, uint16_t mtu);
+ * if it offers MTU; mode: what the user asked for. */
+uint64_t vnet_choose_features(uint64_t offered, uint64_t refuse, uint16_t mtu,
+                              enum vnet_rx_mode mode);
+
+/* rxobj.c: packet objects, at most about `max`. */
+void rxobj_init(struct vnet_rxq *rx, uint32_t max);
+bool rxobj_low(const struct vnet_rxq *rx); /* the last few are left */
+struct rxbuf *rxobj_get(struct vnet_rxq *rx);
+void rxobj_put(struct vnet_rxq *rx, struct rxbuf *b);
+void rxobj_destroy(struct vnet_rxq *rx);
 
 /* rxbuf.c */
-int rxbuf_init(struct vnet_rxq *rx, uint32_t max);
-void rxbuf_free_all(struct vnet_rxq *rx);
-void rxbuf_put(struct vnet_rxq *rx, struct rxbuf *b);
+int rxbuf_init(struct vnet *v);             /* at open */
+void rxbuf_destroy(struct vnet_rxq *rx);    /* at close */
+int rxbuf_start(struct vnet *v);            /* negotiated, ring is there */
+void rxbuf_stop(struct vnet_rxq *rx);       /* drains a stopped ring */
 void rxbuf_refill(struct vnet *v);
-void rxbuf_take_back(struct vnet_rxq *rx); /* drains a stopped ring */
+bool rxbuf_refillable(const struct vnet *v);
+uint32_t rxbuf_size(const struct vnet *v);  /* bytes of the next buffer */
+void rxbuf_repost(struct vnet_rxq *rx, struct rxpost *p);
+void rxbuf_unpost(struct vnet_rxq *rx, struct rxpost *p);
+void rxbuf_free(struct vnet_rxq *rx, struct rxbuf *b);
 
 /* rx.c: up to budget frames to the client. */
 unsigned rx_poll(struct vnet *v, unsigned budget);

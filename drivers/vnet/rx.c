@@ -13,12 +13,19 @@
 /* A frame whose rest does not come for this long means a broken device. */
 #define PARTIAL_MS 1000u
 
+#define RX_FRAME_MAX (65535u + VNET_ETH_HLEN + VLAN_HLEN)
+
+static struct rxbuf *next_of(const struct rxbuf *b)
+{
+    return (struct rxbuf *)(void *)b->pub.next; /* pub is the first */
+}
+
 static void drop_chain(struct vnet_rxq *rx, struct rxbuf *b)
 {
     while (b) {
-        struct rxbuf *next = (struct rxbuf *)(void *)b->pub.next;
+        struct rxbuf *next = next_of(b);
 
-        rxbuf_put(rx, b);
+        rxbuf_free(rx, b);
         b = next;
     }
 }
@@ -83,8 +90,10 @@ static uint64_t *judge(struct vnet *v, const struct rx_partial *p,
 {
     if (p->spoilt)
         return p->spoilt;
-    if (p->first->pub.len < VNET_ETH_HLEN)
+    if (!p->first || p->first->pub.len < VNET_ETH_HLEN)
         return &v->stats.rx_drop_short;
+    if (p->len > RX_FRAME_MAX)
+        return &v->stats.rx_drop_long;
     if (!read_gso(v, &p->hdr, f))
         return &v->stats.rx_drop_gso;
     if (!read_csum(v, &p->hdr, f))
@@ -92,11 +101,22 @@ static uint64_t *judge(struct vnet *v, const struct rx_partial *p,
     return NULL;
 }
 
-static void count(struct vnet_stats *s, const struct vnet_frame *f)
+static uint64_t *histogram(struct vnet_stats *s, unsigned entries)
+{
+    if (entries <= 2)
+        return entries == 1 ? &s->rx_bufs_1 : &s->rx_bufs_2;
+    if (entries <= 4)
+        return &s->rx_bufs_3_4;
+    return entries <= 8 ? &s->rx_bufs_5_8 : &s->rx_bufs_9_up;
+}
+
+static void count(struct vnet_stats *s, const struct vnet_frame *f,
+                  unsigned entries)
 {
     s->rx_frames++;
     s->rx_bytes += f->len;
-    s->rx_bufs += f->nbufs;
+    s->rx_bufs += entries;
+    ++*histogram(s, entries);
     s->rx_gso_frames += f->gso_type != 0;
     s->rx_csum_valid += f->csum == VNET_CSUM_VALID;
     s->rx_csum_partial += f->csum == VNET_CSUM_PARTIAL;
@@ -108,9 +128,9 @@ static bool finish(struct vnet *v)
     struct vnet_rxq *rx = &v->rx;
     struct rx_partial *p = &rx->part;
     struct vnet_frame f = {
-        .buf = &p->first->pub,
+        .buf = (struct vnet_buf *)(void *)p->first, /* pub is the first */
         .len = p->len,
-        .nbufs = p->have,
+        .nbufs = p->bufs,
         .csum = VNET_CSUM_UNKNOWN,
     };
     uint64_t *reason = judge(v, p, &f);
@@ -121,94 +141,204 @@ static bool finish(struct vnet *v)
         drop_chain(rx, p->first);
         return false;
     }
-    for (struct vnet_buf *b = f.buf; b; b = b->next)
-        ((struct rxbuf *)(void *)b)->state = RXBUF_HELD;
+    for (struct rxbuf *b = p->first; b; b = next_of(b))
+        b->held = true;
     rx->bufs_held += f.nbufs;
-    count(&v->stats, &f);
+    rxsize_add(&rx->size, f.len);
+    count(&v->stats, &f, p->have);
     v->client->rx(v->client_arg, &f);
     return true;
 }
 
-/* How many buffers the frame of this header has; 0: nonsense. */
-static uint16_t buffers_of(const struct vnet *v,
+/* How many ring entries the frame of this header has; 0: nonsense. */
+static uint16_t entries_of(const struct vnet *v,
                            const struct virtio_net_hdr *hdr)
 {
-    if (!virtio_has(v->dev, VIRTIO_NET_F_MRG_RXBUF))
+    if (v->rx.mode != VNET_RX_MERGEABLE)
         return 1;
-    if (hdr->num_buffers > RX_FRAME_BUFS_MAX ||
-        hdr->num_buffers > virtq_size(&v->rx.vq))
+    if (hdr->num_buffers > virtq_size(&v->rx.vq) ||
+        hdr->num_buffers > RX_BIG_BYTES / v->rx.shortest + 2)
         return 0;
     return hdr->num_buffers;
 }
 
-static void drop_one(struct vnet *v, struct rxbuf *b, uint64_t *reason)
+/* ---- fragments become packet objects ---- */
+
+/* `early`: where one may lie that was made when the chain was posted. */
+static struct rxbuf *new_object(struct vnet *v, struct rxbuf **early)
 {
-    ++*reason;
-    rxbuf_put(&v->rx, b);
+    struct rxbuf *b = NULL;
+
+    if (early && *early) {
+        b = *early;
+        *early = NULL;
+    }
+    if (!b)
+        b = rxobj_get(&v->rx);
+    if (b)
+        v->stats.rx_objects++;
+    else
+        v->rx.part.spoilt = &v->stats.rx_drop_nomem;
+    return b;
+}
+
+static void append(struct rx_partial *p, struct rxbuf *b, uint8_t *data,
+                   uint32_t len)
+{
+    b->pub.next = NULL;
+    b->pub.data = data;
+    b->pub.len = len;
+    if (p->last)
+        p->last->pub.next = &b->pub;
+    else
+        p->first = b;
+    p->last = b;
+    p->bufs++;
+}
+
+/* Does the fragment begin where the frame ends so far, in the same block? */
+static bool adjacent(const struct rx_partial *p, const struct rxseg *s)
+{
+    return p->last && p->last->block == s->block &&
+           p->last->pub.data + p->last->pub.len == s->mem;
+}
+
+/*
+ * `len` bytes of the frame from `off` on in the fragment, whose reference
+ * passes to the packet object that gets them.
+ */
+static void take_seg(struct vnet *v, struct rxpost *post, struct rxseg *s,
+                     uint32_t off, uint32_t len)
+{
+    struct rx_partial *p = &v->rx.part;
+    struct rxbuf *b;
+
+    p->len += len;
+    if (adjacent(p, s)) {
+        p->last->pub.len += len;
+        v->stats.rx_coalesced++;
+        return; /* one reference holds both; the other goes with the chain */
+    }
+    b = new_object(v, &post->early);
+    if (!b)
+        return;
+    b->block = s->block;
+    append(p, b, s->mem + off, len);
+    s->block = NULL;
+}
+
+/* A small frame alone in its chain: copied, and the chain goes back. */
+static bool copy_small(struct vnet *v, struct rxpost *post, uint32_t len)
+{
+    struct rx_partial *p = &v->rx.part;
+    struct rxbuf *b;
+
+    if (len > v->config.rx_copy || p->need != 1 || len == 0 ||
+        len > post->seg[0].len - RX_HDR_BYTES)
+        return false;
+    b = new_object(v, NULL); /* an early one stays with the chain */
+    if (!b)
+        return false;
+    b->block = NULL;
+    memcpy(b->copy, post->seg[0].mem + RX_HDR_BYTES, len);
+    append(p, b, b->copy, len);
+    p->len = len;
+    v->stats.rx_copied++;
+    return true;
+}
+
+/* All bytes of the chain, `off` of which belong to the virtio header. */
+static void take_chain(struct vnet *v, struct rxpost *post, uint32_t off,
+                       uint32_t len)
+{
+    for (unsigned i = 0; i < post->nseg && len > 0; i++) {
+        struct rxseg *s = &post->seg[i];
+        uint32_t n = s->len - off < len ? s->len - off : len;
+
+        take_seg(v, post, s, off, n);
+        len -= n;
+        off = 0;
+    }
+}
+
+static uint32_t chain_len(const struct rxpost *post)
+{
+    uint32_t len = 0;
+
+    for (unsigned i = 0; i < post->nseg; i++)
+        len += post->seg[i].len;
+    return len;
 }
 
 /* 5.1.6.4.1: all buffers of a frame but the last are full. */
-static void check_full(struct vnet *v, uint32_t len)
+static void check_full(struct vnet *v, const struct rxpost *post, uint32_t len)
 {
     struct rx_partial *p = &v->rx.part;
 
-    if (len == 0 || (p->have < p->need && len != RX_BUF_BYTES))
+    if (len == 0 || (p->have < p->need && len != chain_len(post)))
         p->spoilt = &v->stats.rx_drop_incomplete;
 }
 
-/* The first buffer of a frame, of which `len` bytes were written. */
-static void begin(struct vnet *v, struct rxbuf *b, uint32_t len)
+static void drop_one(struct vnet *v, struct rxpost *post, uint64_t *reason)
+{
+    ++*reason;
+    rxbuf_repost(&v->rx, post);
+}
+
+/* ---- ring entries become frames ---- */
+
+/* The first entry of a frame, of which `len` bytes were written. */
+static void begin(struct vnet *v, struct rxpost *post, uint32_t len)
 {
     struct rx_partial *p = &v->rx.part;
 
     if (len < RX_HDR_BYTES) {
-        drop_one(v, b, &v->stats.rx_drop_short);
+        drop_one(v, post, &v->stats.rx_drop_short);
         return;
     }
-    memcpy(&p->hdr, b->page, sizeof(p->hdr));
-    p->need = buffers_of(v, &p->hdr);
+    memcpy(&p->hdr, post->seg[0].mem, sizeof(p->hdr));
+    p->need = entries_of(v, &p->hdr);
     if (p->need == 0) {
-        drop_one(v, b, &v->stats.rx_drop_num_buffers);
+        drop_one(v, post, &v->stats.rx_drop_num_buffers);
         return;
     }
-    b->pub.data = b->page + RX_HDR_BYTES;
-    b->pub.len = len - RX_HDR_BYTES;
-    p->first = p->last = b;
-    p->len = b->pub.len;
+    p->first = p->last = NULL;
+    p->len = 0;
+    p->bufs = 0;
     p->have = 1;
     p->spoilt = NULL;
+    check_full(v, post, len);
+    if (copy_small(v, post, len - RX_HDR_BYTES)) {
+        rxbuf_repost(&v->rx, post);
+        return;
+    }
     if (p->need > 1)
         p->since_ns = plat_now_ns();
-    check_full(v, len);
+    take_chain(v, post, RX_HDR_BYTES, len - RX_HDR_BYTES);
+    rxbuf_unpost(&v->rx, post);
 }
 
-/* One more buffer of the frame that has begun. */
-static void go_on(struct vnet *v, struct rxbuf *b, uint32_t len)
+/* One more entry of the frame that has begun. */
+static void go_on(struct vnet *v, struct rxpost *post, uint32_t len)
 {
-    struct rx_partial *p = &v->rx.part;
-
-    b->pub.data = b->page;
-    b->pub.len = len;
-    p->last->pub.next = &b->pub;
-    p->last = b;
-    p->len += len;
-    p->have++;
-    check_full(v, len);
+    v->rx.part.have++;
+    check_full(v, post, len);
+    take_chain(v, post, 0, len);
+    rxbuf_unpost(&v->rx, post);
 }
 
-/* One used buffer. True when it completed a frame that was handed up. */
-static bool rx_one(struct vnet *v, struct rxbuf *b, uint32_t len)
+/* One used entry. True when it completed a frame that was handed up. */
+static bool rx_one(struct vnet *v, struct rxpost *post, uint32_t len)
 {
     struct rx_partial *p = &v->rx.part;
     bool too_long = len == VIRTQ_LEN_BAD;
 
-    b->pub.next = NULL;
     if (too_long)
-        len = RX_BUF_BYTES;
+        len = chain_len(post);
     if (p->need == 0)
-        begin(v, b, len);
+        begin(v, post, len);
     else
-        go_on(v, b, len);
+        go_on(v, post, len);
     if (too_long)
         p->spoilt = &v->stats.rx_drop_len_bad;
     return p->need != 0 && p->have == p->need && finish(v);
@@ -230,20 +360,20 @@ static void check_partial(struct vnet *v)
 unsigned rx_poll(struct vnet *v, unsigned budget)
 {
     struct vnet_rxq *rx = &v->rx;
-    unsigned frames = 0, bufs = 0;
-    /* Dropped buffers cost time, too: the turn ends all the same. */
-    unsigned bufs_max = budget * RX_FRAME_BUFS_MAX;
+    unsigned frames = 0, entries = 0;
+    /* Dropped frames cost time, too: the turn ends all the same. */
+    unsigned entries_max = budget * RX_FRAME_BUFS_MAX;
 
-    while (frames < budget && bufs < bufs_max) {
-        struct rxbuf *b;
+    while (frames < budget && entries < entries_max) {
+        struct rxpost *post;
         uint32_t len;
 
-        b = virtq_get(&rx->vq, &len);
-        if (!b)
+        post = virtq_get(&rx->vq, &len);
+        if (!post)
             break;
-        bufs++;
-        frames += rx_one(v, b, len);
+        entries++;
+        frames += rx_one(v, post, len);
     }
     check_partial(v);
-    return bufs >= bufs_max ? budget : frames;
+    return entries >= entries_max ? budget : frames;
 }

@@ -72,7 +72,8 @@ static int negotiate(struct vnet *v)
     virtio_acknowledge(dev);
     mtu = read_mtu(dev);
     err = virtio_negotiate(dev, vnet_choose_features(dev->offered,
-                                                     v->config.refuse, mtu));
+                                                     v->config.refuse, mtu,
+                                                     v->config.rx_mode));
     if (err)
         return err;
     v->info.features = dev->accepted;
@@ -88,7 +89,6 @@ static int negotiate(struct vnet *v)
 static int setup_queues(struct vnet *v)
 {
     struct virtio_dev *dev = v->dev;
-    uint16_t n;
     int err;
 
     virtio_irq_setup(dev, QUEUES);
@@ -101,16 +101,16 @@ static int setup_queues(struct vnet *v)
     if (err)
         return err;
     v->info.polled = dev->irq_mode == VIRTIO_IRQ_NONE;
-    v->info.rx_ring = n = virtq_size(&v->rx.vq);
+    v->info.rx_ring = virtq_size(&v->rx.vq);
     v->info.tx_ring = virtq_size(&v->tx.vq);
-    v->rx.batch = n / 8 == 0 ? 1 : n / 8 > 32 ? 32 : n / 8;
-    return tx_init(v);
+    err = tx_init(v);
+    return err ? err : rxbuf_start(v);
 }
 
 static void free_queues(struct vnet *v)
 {
     rx_drop_partial(&v->rx);
-    rxbuf_take_back(&v->rx);
+    rxbuf_stop(&v->rx);
     virtio_queue_free(&v->rx.vq);
     tx_take_back(v);
     virtio_queue_free(&v->tx.vq);
@@ -119,29 +119,28 @@ static void free_queues(struct vnet *v)
 
 static void report(const struct vnet *v)
 {
+    static const char *const mode[] = {
+        [VNET_RX_SMALL] = "small",
+        [VNET_RX_BIG] = "big",
+        [VNET_RX_MERGEABLE] = "mergeable",
+    };
     const struct vnet_info *i = &v->info;
 
     plat_log(LOG_INFO, "%s: features offered 0x%016llx accepted 0x%016llx",
              i->name, (unsigned long long)v->dev->offered,
              (unsigned long long)i->features);
     plat_log(LOG_INFO, "%s: mac %02x:%02x:%02x:%02x:%02x:%02x mtu %u link %s "
-             "rings rx %u tx %u %s", i->name, i->mac[0], i->mac[1], i->mac[2],
-             i->mac[3], i->mac[4], i->mac[5], i->mtu, i->link ? "up" : "down",
-             i->rx_ring, i->tx_ring, i->polled ? "polled" : "msi-x");
+             "rings rx %u tx %u %s %s", i->name, i->mac[0], i->mac[1],
+             i->mac[2], i->mac[3], i->mac[4], i->mac[5], i->mtu, i->link ? "up" : "down",
+             i->rx_ring, i->tx_ring, mode[i->rx_mode],
+             i->polled ? "polled" : "msi-x");
 }
 
-/*
- * The largest frame that was agreed to must fit into a ring full of buffers,
- * or the device could never deliver it, nor anything behind it.
- */
+/* A chain for the largest frame must fit into the ring, or the device could
+ * never deliver it, nor anything behind it. */
 static bool largest_fits(const struct vnet *v)
 {
-    bool large = virtio_has(v->dev, VIRTIO_NET_F_GUEST_TSO4) ||
-                 virtio_has(v->dev, VIRTIO_NET_F_GUEST_TSO6);
-    uint32_t payload = large ? 65535u : v->info.mtu;
-
-    return payload + VNET_ETH_HLEN + VLAN_HLEN + RX_HDR_BYTES <=
-           (uint32_t)v->info.rx_ring * RX_BUF_BYTES;
+    return v->info.rx_mode != VNET_RX_BIG || v->info.rx_ring >= v->rx.post_segs;
 }
 
 /* Begins again without what makes frames larger than the usual. */
@@ -152,8 +151,7 @@ static int start_smaller(struct vnet *v)
     plat_log(LOG_WARN, "%s: a receive ring of %u is too small for large "
              "frames, doing without", v->info.name, v->info.rx_ring);
     v->config.refuse |= VIRTIO_BIT(VIRTIO_NET_F_GUEST_TSO4) |
-                        VIRTIO_BIT(VIRTIO_NET_F_GUEST_TSO6) |
-                        VIRTIO_BIT(VIRTIO_NET_F_MTU);
+                        VIRTIO_BIT(VIRTIO_NET_F_GUEST_TSO6);
     return err ? err : vnet_start(v);
 }
 

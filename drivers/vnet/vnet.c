@@ -28,8 +28,20 @@ static struct vnet_config complete(const struct vnet_config *config)
         c.tx_ring = RING_MAX;
     if (c.rx_bufs_max < c.rx_ring * 2u)
         c.rx_bufs_max = c.rx_ring * 2u;
+    if (c.rx_bufs_max < RX_BUFS_MIN)
+        c.rx_bufs_max = RX_BUFS_MIN;
     if (c.rx_bufs_max > RX_BUFS_LIMIT)
         c.rx_bufs_max = RX_BUFS_LIMIT;
+    if (c.rx_copy == 0 || (c.rx_copy > RX_COPY_MAX &&
+                           c.rx_copy != VNET_RX_COPY_NONE))
+        c.rx_copy = RX_COPY_MAX;
+    if (c.rx_copy == VNET_RX_COPY_NONE)
+        c.rx_copy = 0;
+    c.rx_bytes &= ~(uint32_t)(RXSIZE_ALIGN - 1);
+    if (c.rx_bytes < RXSIZE_ALIGN)
+        c.rx_bytes = RXSIZE_ALIGN;
+    if (c.rx_bytes > RXFRAG_BLOCK)
+        c.rx_bytes = RXFRAG_BLOCK;
     return c;
 }
 
@@ -40,11 +52,11 @@ static struct vnet_config complete(const struct vnet_config *config)
 static void destroy(struct vnet *v)
 {
     if (virtq_mem(&v->rx.vq)) {
-        plat_log(LOG_ERR, "%s: the device keeps %u receive buffers",
-                 v->info.name, v->rx.bufs_made);
+        plat_log(LOG_ERR, "%s: the device keeps %llu bytes of buffers",
+                 v->info.name, (unsigned long long)v->rx.frag.bytes);
         return;
     }
-    rxbuf_free_all(&v->rx);
+    rxbuf_destroy(&v->rx);
     v->dev->driver = NULL;
     plat_dma_free(v, sizeof(*v));
 }
@@ -65,7 +77,7 @@ int vnet_open(struct virtio_dev *dev, const struct vnet_config *config,
     v->info.name = dev->name;
     dev->driver = v;
     dev->irq = vnet_irq;
-    err = rxbuf_init(&v->rx, v->config.rx_bufs_max);
+    err = rxbuf_init(v);
     if (err == V_OK)
         err = vnet_start(v);
     if (err) {

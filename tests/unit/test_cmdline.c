@@ -5,6 +5,7 @@
 #include "../../kernel/cmdline.h"
 #include "check.h"
 #include "plat.h"
+#include "vnet.h"
 #include "virtio/spec.h"
 #include "virtio/spec_net.h"
 
@@ -73,6 +74,71 @@ TEST(cmdline_every_key)
     CHECK(c.gro);
 }
 
+TEST(cmdline_receive_defaults_are_the_drivers)
+{
+    parse("");
+    CHECK_EQ(c.rx_mode, VNET_RX_AUTO);
+    CHECK_EQ(c.rx_size, VNET_RXBUF_AUTO);
+    CHECK_EQ(c.rx_bytes, 0);
+    CHECK_EQ(c.rx_copy, 0);
+    CHECK(!c.rx_early);
+}
+
+TEST(cmdline_receive_mode)
+{
+    static const char *const words[] = {
+        "rx-mode=auto", "rx-mode=small", "rx-mode=big", "rx-mode=mergeable"};
+    static const uint8_t modes[] = {VNET_RX_AUTO, VNET_RX_SMALL, VNET_RX_BIG,
+                                    VNET_RX_MERGEABLE};
+
+    for (unsigned i = 0; i < 4; i++) {
+        parse(words[i]);
+        CHECK_EQ(reports, 0);
+        CHECK_EQ(c.rx_mode, modes[i]);
+    }
+}
+
+TEST(cmdline_receive_buffer_size)
+{
+    static const struct {
+        const char *word;
+        unsigned size;
+        uint32_t bytes;
+    } t[] = {
+        {"rx-buf=auto", VNET_RXBUF_AUTO, 0},
+        {"rx-buf=mtu", VNET_RXBUF_MTU, 0},
+        {"rx-buf=page", VNET_RXBUF_PAGE, 0},
+        {"rx-buf=mtu-faulty", VNET_RXBUF_MTU_FAULTY, 0},
+        {"rx-buf=64", VNET_RXBUF_BYTES, 64},
+        {"rx-buf=1536", VNET_RXBUF_BYTES, 1536},
+        {"rx-buf=32768", VNET_RXBUF_BYTES, 32768},
+        {"rx-buf=2048 rx-buf=page", VNET_RXBUF_PAGE, 0},
+        {"rx-buf=page rx-buf=2048", VNET_RXBUF_BYTES, 2048},
+    };
+
+    for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+        parse(t[i].word);
+        CHECK_EQ(reports, 0);
+        CHECK_EQ(c.rx_size, t[i].size);
+        CHECK_EQ(c.rx_bytes, t[i].bytes);
+    }
+}
+
+TEST(cmdline_receive_copies_and_early_objects)
+{
+    parse("rx-copy=none rx-early=on");
+    CHECK_EQ(c.rx_copy, VNET_RX_COPY_NONE);
+    CHECK(c.rx_early);
+    parse("rx-copy=0 rx-early=on rx-early=off");
+    CHECK_EQ(c.rx_copy, VNET_RX_COPY_NONE);
+    CHECK(!c.rx_early);
+    parse("rx-copy=1");
+    CHECK_EQ(c.rx_copy, 1);
+    parse("rx-copy=128");
+    CHECK_EQ(c.rx_copy, 128);
+    CHECK_EQ(reports, 0);
+}
+
 TEST(cmdline_log_levels)
 {
     parse("log=err");
@@ -103,6 +169,13 @@ TEST(cmdline_bad_values_change_nothing)
         "rx-bufs=1048577", "refuse=nosuch", "refuse=csum,nosuch",
         "refuse=64", "refuse=-1", "refuse=csum,,mac", "tsc=0", "tsc=999999",
         "tsc=100000000001", "gro=", "gro=1", "gro=ON", "gro=offf",
+        "rx-mode=", "rx-mode=Small", "rx-mode=1",
+        "rx-mode=smal", "rx-mode=small,big", "rx-mode", "rx-buf=",
+        "rx-buf=bytes", "rx-buf=63", "rx-buf=32769", "rx-buf=-64",
+        "rx-buf=1536x", "rx-buf=mtufaulty", "rx-buf=18446744073709551680",
+        "rx-copy=", "rx-copy=129", "rx-copy=-1", "rx-copy=65535",
+        "rx-copy=all", "rx-copy=00000000000000000000", "rx-early=",
+        "rx-early=1", "rx-early=ON", "rx-early=yes",
     };
 
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -218,8 +218,10 @@ TEST(num_buffers_swallows_one_frame)
 TEST(num_buffers_of_every_size)
 {
     static const uint16_t n[] = {0, 19, 20, 255, 256, 257, 32768, 65535};
+    const struct vnet_config pages = {.rx_size = VNET_RXBUF_PAGE};
 
-    rig_start(MODEL_FEATURES);
+    rig_model(MODEL_FEATURES);
+    CHECK_EQ(rig_open(&pages), V_OK);
     for (unsigned i = 0; i < sizeof(n) / sizeof(n[0]); i++) {
         model_fault(rig.m, 0, FAULT_NUM_BUFFERS_EXACT, 1);
         rig.m->num_buffers = n[i];

@@ -38,12 +38,17 @@ TEST(held_buffers_are_left_alone)
     rig_stop();
 }
 
+/* Every frame keeps a page. */
+static const struct vnet_config uncopied = {.rx_size = VNET_RXBUF_PAGE,
+                                            .rx_copy = VNET_RX_COPY_NONE};
+
 /* The client keeps everything until nothing is left, then gives it back. */
 TEST(client_that_holds_too_much)
 {
     unsigned n = 0;
 
-    rig_start(MODEL_FEATURES);
+    rig_model(MODEL_FEATURES);
+    CHECK_EQ(rig_open(&uncopied), V_OK);
     rig.hold = true;
     frame_make_raw(frame, 60, 1);
     while (model_rx(rig.m, frame, 60, NULL)) {
@@ -64,10 +69,46 @@ TEST(client_that_holds_too_much)
     rig_stop();
 }
 
+/*
+ * The same with copies: no buffer is ever kept, so the ring stays full, but
+ * the objects run out. What finds none is dropped and counted.
+ */
+TEST(client_that_holds_too_many_copies)
+{
+    const struct vnet_stats *s;
+    unsigned sent = 0;
+
+    rig_start(MODEL_FEATURES);
+    s = vnet_stats(rig.v);
+    rig.hold = true;
+    frame_make_raw(frame, 60, 1);
+    while (s->rx_drop_nomem < 1000) {
+        CHECK(model_rx(rig.m, frame, 60, NULL));
+        sent++;
+        rig_turn();
+        CHECK(sent < 6000);
+    }
+    CHECK_EQ(s->rx_frames, 4110); /* 274 pages of 15, the first above 4096 */
+    CHECK_EQ(s->rx_copied, 4110);
+    CHECK_EQ(s->rx_frames + s->rx_drop_nomem, sent);
+    CHECK_EQ(vnet_bufs_held(rig.v), 4110);
+    CHECK(vnet_bufs_low(rig.v));
+    CHECK_EQ(s->rx_refill_nomem, 0);
+    CHECK(model_rx_room(rig.m) > 256 - 32);
+    rig_return(1000);
+    CHECK(!vnet_bufs_low(rig.v));
+    rig.hold = false;
+    rig_expect_rx(60, 3);
+    rig_expect_rx(1500, 3);
+    CHECK_EQ(s->rx_drop_nomem, 1000);
+    rig_stop();
+}
+
 /* BC-013: buffers given back while the device starves reach it at once. */
 TEST(starved_device_gets_buffers_without_an_event)
 {
-    rig_start(MODEL_FEATURES);
+    rig_model(MODEL_FEATURES);
+    CHECK_EQ(rig_open(&uncopied), V_OK);
     rig.hold = true;
     frame_make_raw(frame, 60, 1);
     while (model_rx(rig.m, frame, 60, NULL))
@@ -87,10 +128,17 @@ static unsigned ring_room(void)
  * passes. */
 TEST(refill_out_of_memory_recovers_by_timer)
 {
-    rig_start(MODEL_FEATURES);
+    rig_model(MODEL_FEATURES);
+    CHECK_EQ(rig_open(&uncopied), V_OK);
     rig.hold = true;
     frame_make_raw(frame, 60, 1);
+    for (unsigned i = 0; i < 100; i++) /* objects enough for the ring */
+        rig_expect_rx(60, i);
+    rig_return(rig.nheld);
     host_fail_alloc_all(true);
+    frame_make_raw(frame, 30000, 1);
+    while (model_rx(rig.m, frame, 30000, NULL))
+        rig_turn();
     while (model_rx(rig.m, frame, 60, NULL))
         rig_turn();
     CHECK_EQ(ring_room(), 0);
@@ -108,20 +156,23 @@ TEST(refill_out_of_memory_recovers_by_timer)
 /* BC-004, every allocation in turn: whatever fails, the account is right. */
 TEST(refill_with_every_allocation_failing_once)
 {
-    for (unsigned n = 1; n < 40; n++) {
+    unsigned n = 0, failed;
+
+    do {
         rig_start(MODEL_FEATURES);
         rig.hold = true;
-        frame_make_raw(frame, 60, 1);
-        host_fail_alloc(n);
-        for (unsigned i = 0; i < 100; i++) {
-            CHECK(model_rx(rig.m, frame, 60, NULL));
-            rig_turn();
-        }
+        failed = host_allocs_failed();
+        host_fail_alloc(++n);
+        for (unsigned i = 0; i < 200; i++)
+            rig_expect_rx(i % 2 ? 1000 : 60, i);
+        failed = host_allocs_failed() - failed;
+        host_fail_alloc(0);
         host_advance_ms(20);
         rig_turn();
         CHECK(ring_room() > 200);
         rig_stop();
-    }
+    } while (failed);
+    CHECK(n > 15);
 }
 
 TEST(random_holding_and_returning)

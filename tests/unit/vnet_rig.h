@@ -41,22 +41,74 @@ static struct rig {
     bool link;
 } rig;
 
+static inline const struct rxpost *rig_post(const struct vnet_rxq *rx,
+                                            unsigned i)
+{
+    size_t each = rx->posts_bytes / rx->posts_max;
+
+    return (const void *)(rx->posts + i * each);
+}
+
+/* References to blocks from the memory that is posted. */
+static inline uint64_t rig_posted_refs(const struct vnet_rxq *rx)
+{
+    uint64_t refs = 0;
+
+    for (unsigned i = 0; rx->posts && i < rx->posts_max; i++) {
+        const struct rxpost *p = rig_post(rx, i);
+
+        refs += p->nseg;
+        CHECK(p->nseg == 0 || !rig.v->config.rx_early == !p->early);
+    }
+    return refs;
+}
+
+/* Every packet object and every block is somewhere, and in one place only. */
 static inline void rig_check(void)
 {
     const struct vnet_rxq *rx = &rig.v->rx;
-    uint32_t partial = rx->part.need ? rx->part.have : 0;
-    uint32_t posted = virtq_mem(&rx->vq) ? virtq_in_flight(&rx->vq) : 0;
+    uint64_t refs = 0, bytes = 0, idle = 0;
+    uint64_t known = rig_posted_refs(rx) + (rx->frag.cur != NULL);
+    uint32_t objects = rig.nheld;
+    const struct rxbuf *b = rx->part.need ? rx->part.first : NULL;
 
-    /* Every receive buffer is somewhere, and in one place only. */
-    CHECK_EQ(posted + partial + rx->bufs_held + rx->bufs_free, rx->bufs_made);
-    CHECK(rx->bufs_made <= rx->bufs_max);
     CHECK_EQ(rig.nheld, vnet_bufs_held(rig.v));
+    for (unsigned i = 0; i < rig.nheld; i++)
+        known += ((const struct rxbuf *)(const void *)rig.held[i])->block !=
+                 NULL;
+    for (; b; b = (const void *)b->pub.next, objects++)
+        known += b->block != NULL;
+    for (b = rx->objs_free; b; b = (const void *)b->pub.next)
+        objects++;
+    for (unsigned i = 0; rx->posts && i < rx->posts_max; i++)
+        objects += rig_post(rx, i)->early != NULL;
+    CHECK_EQ(objects, rx->objs_made);
+    for (uint32_t i = 0; i < rx->frag.blocks_len; i++) {
+        const struct rxblock *k = &rx->frag.blocks[i];
+
+        refs += k->refs;
+        bytes += k->size;
+        idle += k->refs ? 0 : k->size;
+    }
+    CHECK_EQ(refs, known);
+    CHECK_EQ(bytes, rx->frag.bytes);
+    CHECK_EQ(idle, rx->frag.bytes_free);
+    CHECK(bytes <= rx->frag.bytes_max);
 }
 
 static inline void rig_return(unsigned n)
 {
     while (n-- && rig.nheld)
         vnet_buf_return(rig.v, rig.held[--rig.nheld]);
+}
+
+/* Neighbours in one block are one buffer, not two. */
+static inline bool rig_adjacent(const struct vnet_buf *a,
+                                const struct vnet_buf *b)
+{
+    const struct rxbuf *x = (const void *)a, *y = (const void *)b;
+
+    return x->block && x->block == y->block && a->data + a->len == b->data;
 }
 
 static inline void rig_rx(void *arg, const struct vnet_frame *f)
@@ -70,6 +122,7 @@ static inline void rig_rx(void *arg, const struct vnet_frame *f)
     for (struct vnet_buf *b = f->buf; b; b = next) {
         next = b->next;
         CHECK(b->len > 0 && len + b->len <= f->len);
+        CHECK(!next || !rig_adjacent(b, next));
         memcpy(rig.bytes + len, b->data, b->len);
         len += b->len;
         bufs++;

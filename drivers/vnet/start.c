@@ -131,9 +131,9 @@ static void report(const struct vnet *v)
              (unsigned long long)i->features);
     plat_log(LOG_INFO, "%s: mac %02x:%02x:%02x:%02x:%02x:%02x mtu %u link %s "
              "rings rx %u tx %u %s %s", i->name, i->mac[0], i->mac[1],
-             i->mac[2], i->mac[3], i->mac[4], i->mac[5], i->mtu, i->link ? "up" : "down",
-             i->rx_ring, i->tx_ring, mode[i->rx_mode],
-             i->polled ? "polled" : "msi-x");
+             i->mac[2], i->mac[3], i->mac[4], i->mac[5], i->mtu,
+             i->link ? "up" : "down", i->rx_ring, i->tx_ring,
+             mode[i->rx_mode], i->polled ? "polled" : "msi-x");
 }
 
 /* A chain for the largest frame must fit into the ring, or the device could

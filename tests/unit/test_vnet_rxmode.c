@@ -117,8 +117,9 @@ TEST(copies_come_out_of_one_fragment)
         rig_model(MODEL_FEATURES | BIT(MTU));
         model_set_mtu(rig.m, 68);
         CHECK_EQ(rig_open(&(struct vnet_config){.rx_mode = modes[i]}), V_OK);
-        for (unsigned k = 0; k < 100; k++)
-            rig_expect_rx(14 + k, k);
+        for (uint32_t len = 14; len < 200; len++)
+            rig_expect_rx(len, len);
+        CHECK_EQ(stats()->rx_copied, modes[i] == VNET_RX_BIG ? 103 : 115);
         rig_stop();
     }
 }

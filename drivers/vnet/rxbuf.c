@@ -132,6 +132,8 @@ int rxbuf_start(struct vnet *v)
         ring = RXFRAG_PAGE; /* will do, where there are no large blocks */
     if (rx->mode == VNET_RX_MERGEABLE && rx->shortest > ring)
         rx->shortest = ring;
+    /* The faulty size is to be measured, not mended by accident. */
+    rx->frag.tails = v->config.rx_size != VNET_RXBUF_MTU_FAULTY;
     rxfrag_largest(&rx->frag, rxbuf_size(v));
     rx->post_segs = rx->mode == VNET_RX_BIG ? RX_FRAME_BUFS_MAX : 1;
     rx->posts_max = posts_wanted(v, rx->mode == VNET_RX_BIG ? RX_BIG_BYTES

@@ -9,6 +9,7 @@
 int rxfrag_init(struct rxfrag *f, uint64_t bytes_max)
 {
     memset(f, 0, sizeof(*f));
+    f->tails = true;
     f->blocks_max = (uint32_t)(bytes_max / RXFRAG_PAGE);
     f->bytes_max = (uint64_t)f->blocks_max * RXFRAG_PAGE;
     f->large = RXFRAG_BLOCK;
@@ -159,7 +160,7 @@ bool rxfrag_cut(struct rxfrag *f, uint32_t size, uint32_t least,
     seg->block = f->cur;
     seg->mem = f->cur->mem + f->off;
     rest = f->cur->size - f->off - size;
-    seg->len = rest < size ? size + rest : size;
+    seg->len = rest < size && f->tails ? size + rest : size;
     f->off += seg->len;
     f->cur->refs++;
     return true;

@@ -34,6 +34,7 @@ struct rxseg {
 struct rxfrag {
     struct rxblock *cur; /* being cut up, or NULL */
     uint32_t off;        /* where its free part begins */
+    bool tails;          /* a rest too short for another is added */
     struct rxblock *free_large;
     struct rxblock *free_page;
     struct rxblock *slots;  /* of blocks that were given up */

@@ -247,6 +247,8 @@ void rig_begin(uint64_t features, const struct vnet_config *config)
 
     memset(&rig, 0, sizeof(rig));
     rig.m = model_new(features);
+    if (config && config->rx_ring > rig.m->queue_max[0])
+        rig.m->queue_max[0] = config->rx_ring;
     CHECK_EQ(vnet_open(model_dev(rig.m), config, &rig.v), V_OK);
     CHECK_EQ(netstack_start(), V_OK);
     CHECK_EQ(netstack_parse_ip("10.0.2.15/24", &cfg), V_OK);

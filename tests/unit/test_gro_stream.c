@@ -367,17 +367,21 @@ TEST(gro_stack_short_of_buffers)
     static const struct vnet_config small = {.rx_ring = 32,
                                              .tx_ring = 32,
                                              .rx_bufs_max = 64};
-    struct peer p;
+    static struct peer peers[10]; /* each keeps a window of 64 KiB */
 
     rig_begin(NO_OFFLOADS, &small);
-    peer_open(&p, 7);
-    p.deaf = true;
-    for (unsigned k = 0; k < 40; k++) {
-        for (unsigned i = 0; i < 8; i++) {
-            peer_segment(&p, ACK, 0, "", 0, data, 1000);
-            p.seq += 1000;
+    for (unsigned n = 0; n < 10; n++) {
+        struct peer *p = &peers[n];
+
+        peer_open(p, 7);
+        p->deaf = true;
+        for (unsigned k = 0; k < 10; k++) {
+            for (unsigned i = 0; i < 8; i++) {
+                peer_segment(p, ACK, 0, "", 0, data, 1000);
+                p->seq += 1000;
+            }
+            rig_turn();
         }
-        rig_turn();
     }
     CHECK(netif_vnet_stats.rx_bufs_low > 0);
     CHECK(gro_stats.gro_merged > 100);

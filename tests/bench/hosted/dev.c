@@ -206,7 +206,6 @@ bool bench_dev_put(struct bench_dev *d, uint32_t len)
     uint16_t first = d->seen;
     uint16_t n = entries_for(d, left);
 
-    d->offered_frames++;
     if (n == 0)
         return false;
     for (uint16_t i = 0; i < n; i++) {

@@ -31,8 +31,6 @@ struct bench_dev {
     bool merges;     /* MRG_RXBUF was accepted */
     bool copies;     /* writes the bytes of frames, not only headers */
 
-    /* written by the device's thread, read by the other one at the end */
-    uint64_t offered_frames;
     uint64_t taken_frames;
 };
 

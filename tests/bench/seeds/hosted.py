@@ -157,11 +157,11 @@ def clock_table(found):
 
 def by_clock(quick):
     section('hosted: the device in a thread, the client reads every byte and '
-            'keeps 128 frames')
+            'keeps frames')
     rounds, seconds = (2, 0.15) if quick else (6, 0.25)
-    print(f'command  rx_bench keep=128 buf=B len=L seconds={seconds}; '
+    print(f'command  rx_bench keep=128 (8 of 65549) buf=B len=L seconds={seconds}; '
           f'{rounds} rounds, medians')
-    for length in (60, 1514, 65549):
+    for length in LENGTHS[quick:]:
         keep = 128 if length < 65549 else 8
         found = clock({f'{b} {length}': {'buf': b, 'len': length,
                                          'keep': keep}

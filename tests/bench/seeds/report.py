@@ -88,6 +88,18 @@ def paired(ours, others):
     return middle, 1.2533 * deviation / len(ratios) ** 0.5
 
 
+def compare(name, rates, ours, other, target):
+    """Goal on the ratio of two of {name: [rate of each round]}."""
+    ratio, error = paired(rates[ours], rates[other])
+    goal(name, f'{ratio:.3f}+-{error:.3f}', f'>={target:.3f} of {other}',
+         ratio >= target)
+    if ratio < target <= ratio + 2 * error:
+        note(f'{name}: missed by less than twice the standard error; spread '
+             'of the rounds ' + ', '.join(
+                 f'{n} {spread(rates[n]):.0f} %' for n in (ours, other)))
+    return ratio
+
+
 def summary():
     missed = [name for name, reached in goals if not reached]
     print(f'\n{len(goals) - len(missed)} of {len(goals)} expectations reached'

@@ -206,6 +206,35 @@ $(KOBJ)/how $(HOBJ)/how: FORCE
 
 FORCE:
 
+# ---- measurements ----------------------------------------------------------
+
+# The driver as it is, optimized and without sanitizers, as a Linux process.
+BENCH := $(BUILD)/bench
+BENCH_CFLAGS := $(CSTD) -D_GNU_SOURCE -O2 -g -pthread -U_FORTIFY_SOURCE
+BENCH_DRIVER := $(wildcard drivers/vnet/*.c) \
+	$(patsubst %,drivers/virtio/%.c,device verr virtq_split)
+BENCH_HDRS := $(wildcard include/*.h include/*/*.h drivers/*/*.h \
+	tests/bench/hosted/*.h)
+RX_BENCH_SRCS := $(BENCH_DRIVER) $(patsubst %,tests/bench/hosted/%.c,dev plat \
+	rx_bench)
+
+$(BENCH)/rx_bench: $(RX_BENCH_SRCS) $(BENCH_HDRS)
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(BENCH_CFLAGS) $(WARN) $(INCLUDES) -Itests/bench/hosted -o $@ \
+		$(RX_BENCH_SRCS)
+
+$(BENCH)/udp_send: tests/bench/hosted/udp_send.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(BENCH_CFLAGS) $(WARN) -o $@ $<
+
+# Parts that can be named by ONLY.
+BENCH_SEEDS := $(patsubst tests/bench/seeds/%.py,%,$(wildcard \
+	$(patsubst %,tests/bench/seeds/%.py,rx)))
+
+bench-programs: $(BENCH)/rx_bench $(BENCH)/udp_send
+
 # ---- what people type ------------------------------------------------------
 
 help: ## this list
@@ -245,6 +274,12 @@ unit: unit-programs ## the unit tests
 system: kernel iso ## the tests that boot the kernel
 	@tests/run system
 
+bench-seeds: ## measurements of the driver's parts (ONLY=rx; QUICK=1: fewer)
+	@boot/setup.sh bench
+	@$(MAKE) --no-print-directory kernel bench-programs
+	@set -e; for part in $(or $(ONLY),$(BENCH_SEEDS)); do \
+		tests/bench/seeds/$$part.py; done
+
 lint: ## rules of the sources, formatting, static analysis
 	@tests/lint --all
 
@@ -255,5 +290,5 @@ clean: ## remove what was built; lwIP stays
 	rm -rf $(KOBJ) $(HOBJ) $(BUILD)/unit $(BUILD)/libvireo.a $(BUILD)/iso \
 		$(BUILD)/iso.log $(BUILD)/vireo*
 
-.PHONY: help demo run debug test unit-programs unit system lint format clean \
-	FORCE
+.PHONY: help demo run debug test unit-programs unit system bench-seeds \
+	bench-programs lint format clean FORCE

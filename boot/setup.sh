@@ -2,14 +2,15 @@
 #
 # Installs what is missing, and nothing when nothing is.
 #
-#     boot/setup.sh [demo] [run-tap] [debug] [iso] [test] [all]
+#     boot/setup.sh [demo] [run-tap] [debug] [iso] [test] [bench] [all]
 #
 #   demo     (default) compiler, emulator, iperf3
 #   run-tap  what `make run NET=tap` needs
 #   debug    a debugger
 #   iso      what makes an image for GRUB
 #   test     all of these
-#   all      and what only `make lint` uses
+#   bench    demo, run-tap, and a profiler
+#   all      test, and what only `make lint` uses
 #
 # By apt-get, with sudo where we are not root. Whatever is there already, from
 # a package or not, is left alone. lwIP comes with every group
@@ -38,6 +39,7 @@ iso      grub-common      grub-mkrescue
 iso      grub-pc-bin      /usr/lib/grub/i386-pc/multiboot2.mod
 iso      xorriso          xorriso
 iso      mtools           mformat
+bench    valgrind         valgrind
 all      clang-format     clang-format
 all      cppcheck         cppcheck
 '
@@ -51,6 +53,7 @@ groups_of() {
     case $1 in
     demo | run-tap | debug | iso) echo "$1" ;;
     test) echo demo run-tap debug iso ;;
+    bench) echo demo run-tap bench ;;
     all) echo demo run-tap debug iso all ;;
     *) die "no group '$1'; the head of $0 says what there is" ;;
     esac

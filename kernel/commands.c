@@ -88,6 +88,12 @@ static void cmd_stats(int argc, char *argv[])
 
 static void cmd_net(int argc, char *argv[])
 {
+    static const char *const mode[] = {
+        [VNET_RX_SMALL] = "small",
+        [VNET_RX_BIG] = "big",
+        [VNET_RX_MERGEABLE] = "mergeable",
+    };
+
     (void)argc;
     (void)argv;
     if (nic_count == 0)
@@ -99,8 +105,9 @@ static void cmd_net(int argc, char *argv[])
                        "%s%s\n", n->name, n->mac[0], n->mac[1], n->mac[2],
                        n->mac[3], n->mac[4], n->mac[5], n->mtu,
                        n->link ? "up" : "down", n->polled ? " polled" : "");
-        console_printf("  rings rx %u tx %u; features %016llx;%s%s%s%s\n",
-                       n->rx_ring, n->tx_ring, (ull)n->features,
+        console_printf("  rings rx %u tx %u; receive mode %s; features "
+                       "%016llx;%s%s%s%s\n", n->rx_ring, n->tx_ring,
+                       mode[n->rx_mode], (ull)n->features,
                        n->tx_csum ? " tx-csum" : "",
                        n->tx_tso4 ? " tx-tso4" : "",
                        n->tx_tso6 ? " tx-tso6" : "",

@@ -136,8 +136,10 @@ int rxbuf_start(struct vnet *v)
     rx->frag.tails = v->config.rx_size != VNET_RXBUF_MTU_FAULTY;
     rxfrag_largest(&rx->frag, rxbuf_size(v));
     rx->post_segs = rx->mode == VNET_RX_BIG ? RX_FRAME_BUFS_MAX : 1;
-    rx->posts_max = posts_wanted(v, rx->mode == VNET_RX_BIG ? RX_BIG_BYTES
-                                                            : rxbuf_size(v));
+    rx->posts_max =
+        posts_wanted(v, rx->mode == VNET_RX_BIG
+                            ? RX_BIG_BYTES
+                            : rxfrag_cost(&rx->frag, rxbuf_size(v)));
     rx->batch = batch_of(rx->posts_max);
     return make_posts(v);
 }

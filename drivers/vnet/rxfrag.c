@@ -125,11 +125,9 @@ static void retire(struct rxfrag *f)
 
 void rxfrag_largest(struct rxfrag *f, uint32_t size)
 {
-    uint32_t large = f->large;
+    uint32_t large = (size + RXFRAG_PAGE - 1) / RXFRAG_PAGE * RXFRAG_PAGE;
 
-    while (large < size)
-        large *= 2;
-    if (large == f->large)
+    if (large <= f->large)
         return;
     f->large = large;
     retire(f);
@@ -191,4 +189,9 @@ void rxfrag_probe(struct rxfrag *f)
         b = make(f, RXFRAG_PAGE);
     if (b)
         rxfrag_put(f, b);
+}
+
+uint32_t rxfrag_cost(const struct rxfrag *f, uint32_t size)
+{
+    return size < f->large ? f->large / (f->large / size) : f->large;
 }

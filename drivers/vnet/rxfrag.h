@@ -58,6 +58,10 @@ void rxfrag_destroy(struct rxfrag *f);
  * small for it are given up, those in use when they come back. */
 void rxfrag_largest(struct rxfrag *f, uint32_t size);
 
+/* Memory that a fragment of `size` bytes takes, its share of the waste
+ * included. */
+uint32_t rxfrag_cost(const struct rxfrag *f, uint32_t size);
+
 /*
  * A fragment of `size` bytes; what is left of its block is added when it is
  * too little for another one like it. At least `least` bytes when the block

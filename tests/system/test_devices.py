@@ -54,6 +54,11 @@ VARIANTS = {
     'large_rings': (dict(device='rx_queue_size=1024',
                          append='rx-ring=1024 tx-ring=1024'), set(), set()),
     'small_budget': (dict(append='budget=1'), set(), set()),
+    'rx_small': (dict(append='rx-mode=small rx-copy=none'), set(),
+                 {MRG_RXBUF}),
+    'rx_mergeable_64': (dict(append='rx-buf=64'), {MRG_RXBUF}, set()),
+    'rx_faulty': (dict(append='rx-buf=mtu-faulty rx-early=on'), {MRG_RXBUF},
+                  set()),
 }
 
 
@@ -77,6 +82,8 @@ SHOWN = {
     'large_rings': r'rings rx 1024 tx (256|1024)',
     'small_rings': r'rings rx 4 tx 4',
     'mtu_1280': r'mtu 1280',
+    'no_mrg_rxbuf': r'receive mode small',
+    'rx_small': r'receive mode small',
 }
 
 

@@ -104,12 +104,12 @@ TEST(fragments_above_a_block)
 {
     begin(4 << 20);
     rxfrag_largest(&f, 65600);
-    CHECK_EQ(f.large, 131072);
+    CHECK_EQ(f.large, 69632);
     CHECK(cut(65600, 65600));
-    CHECK_EQ(out[0].len, 131072); /* not room for two */
+    CHECK_EQ(out[0].len, 69632); /* not room for two */
     check_account();
     rxfrag_largest(&f, 64);
-    CHECK_EQ(f.large, 131072);
+    CHECK_EQ(f.large, 69632);
     CHECK(cut(9088, 9088));
     CHECK_EQ(out[1].len, 9088);
     end();
@@ -127,11 +127,11 @@ TEST(blocks_grow)
     CHECK_EQ(f.bytes, 2 * BLOCK);
     check_account();
     CHECK(cut(65600, 65600)); /* never out of an old one */
-    CHECK_EQ(out[2].block->size, 131072);
+    CHECK_EQ(out[2].block->size, 69632);
     give(0);
     give(1);
     check_account();
-    CHECK_EQ(f.bytes, 131072);
+    CHECK_EQ(f.bytes, 69632);
     end();
 }
 

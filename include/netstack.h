@@ -43,6 +43,13 @@ void netstack_remove(struct vnet *v);
 void netstack_set_gro(bool on);
 
 /*
+ * Merging of sent segments: consecutive segments of a TCP connection (and
+ * datagrams of a UDP flow) leave as one frame that the device cuts up, where
+ * it can. On by default, for all interfaces.
+ */
+void netstack_set_gso(bool on);
+
+/*
  * One step, after every vnet_poll: hands up what was held for merging since
  * the last one, sends what was refused before, runs timers that are due, lets
  * applications go on. True when an application has more to do at once. What

@@ -102,6 +102,32 @@ enum vnet_rx_size {
 
 #define VNET_RX_COPY_NONE UINT16_MAX
 
+/*
+ * When sent frames are reclaimed. Either way every turn of the loop reclaims
+ * what is done, and none waits longer than a timer of some milliseconds.
+ */
+enum vnet_tx_mode {
+    VNET_TX_INTERRUPT, /* the device interrupts, see enum vnet_tx_signal */
+    VNET_TX_ORPHAN,    /* it never does: reclaimed by the next send, turn, or
+                          timer */
+};
+
+/* The completion interrupt comes when this share of what is in flight at the
+ * time of arming is done (EVENT_IDX; without it, as near as can be had). */
+enum vnet_tx_signal {
+    VNET_TX_SIGNAL_3_4,
+    VNET_TX_SIGNAL_HALF,
+    VNET_TX_SIGNAL_QUARTER,
+    VNET_TX_SIGNAL_ALL, /* at every frame */
+};
+
+/* How transmit behaves; zero is the default throughout. */
+struct vnet_tx_policy {
+    enum vnet_tx_mode mode;
+    enum vnet_tx_signal signal;
+    bool no_bql; /* no limit to the bytes in the ring (interrupt mode only) */
+};
+
 /* Settings; zero means the default throughout. */
 struct vnet_config {
     uint16_t rx_ring;     /* descriptors, rounded down to a power of two, at
@@ -118,6 +144,7 @@ struct vnet_config {
                              VNET_RX_COPY_NONE */
     bool rx_early;        /* packet objects are made when memory is posted:
                              for measurement only */
+    struct vnet_tx_policy tx;
     uint64_t refuse;      /* feature bits that must not be accepted */
 };
 
@@ -129,6 +156,7 @@ struct vnet_info {
     bool tx_csum;     /* vnet_tx.csum may be set */
     bool tx_tso4;     /* vnet_tx.gso_type TCPV4 may be set */
     bool tx_tso6;     /* vnet_tx.gso_type TCPV6 may be set */
+    bool tx_uso;      /* vnet_tx.gso_type UDP_L4 may be set */
     bool rx_csum;     /* the device may leave checksums to us */
     bool polled;      /* no interrupts: call vnet_poll by timer */
     uint16_t rx_ring; /* descriptors in use */
@@ -145,7 +173,7 @@ struct vnet_seg {
 };
 
 /* Segments that one frame may have; longer ones must be joined before. */
-#define VNET_TX_SEGS 17u
+#define VNET_TX_SEGS 64u
 
 /* A frame to send. */
 struct vnet_tx {
@@ -153,10 +181,10 @@ struct vnet_tx {
     unsigned nseg;        /* 1 .. VNET_TX_SEGS; empty segments are skipped */
     bool csum;            /* finish the checksum; the field holds the
                              pseudo-header sum, not complemented */
-    uint8_t gso_type;     /* 0, or TCPV4 / TCPV6: cut into gso_size pieces */
+    uint8_t gso_type;     /* 0, or TCPV4, TCPV6, UDP_L4: to be cut up */
     uint16_t csum_start;  /* offset of the TCP or UDP header in the frame */
     uint16_t csum_offset; /* of the checksum field in that header */
-    uint16_t gso_size;    /* TCP payload of each piece */
+    uint16_t gso_size;    /* payload of each piece */
     uint16_t hdr_len;     /* all headers, if gso_type */
     void *cookie;         /* not NULL */
 };
@@ -193,12 +221,17 @@ unsigned vnet_poll(struct vnet *v, unsigned budget);
  *
  * V_OK    the frame is the driver's until tx_done(cookie)
  * 1       the frame was copied and is done; no tx_done will come
- * V_FULL  no room: again after vnet_poll; nothing was taken
+ * V_FULL  no room in the ring, or, for a frame above 244 bytes, as many bytes
+ *         in it as the device can use: again after vnet_poll, which will be
+ *         woken for it; nothing was taken
  * V_INVAL not a frame that can be sent (length, segments, offload)
  * V_DOWN  no client is attached, or the device is being rebuilt or gone;
  *         nothing was taken
  */
 int vnet_send(struct vnet *v, const struct vnet_tx *tx);
+
+/* Takes effect at once, for what is in flight as well. */
+void vnet_set_tx_policy(struct vnet *v, const struct vnet_tx_policy *policy);
 
 /* Publishes what was queued on either ring and rings at most one doorbell
  * for each. Once per turn of the loop. */

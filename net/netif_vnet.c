@@ -28,6 +28,7 @@ enum {
 
 struct netif_vnet_stats netif_vnet_stats;
 bool netif_vnet_gro = true;
+bool netif_vnet_gso = true;
 
 /* ---- receive ---------------------------------------------------------- */
 

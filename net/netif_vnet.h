@@ -40,6 +40,9 @@ extern struct netif_vnet_stats netif_vnet_stats;
 /* Merge received segments; of all interfaces. */
 extern bool netif_vnet_gro;
 
+/* Merge sent segments; of all interfaces. */
+extern bool netif_vnet_gso;
+
 struct netif_vnet {
     struct netif netif;
     struct vnet *vnet; /* NULL: not in use */

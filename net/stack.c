@@ -147,6 +147,11 @@ void netstack_set_gro(bool on)
     netif_vnet_gro = on;
 }
 
+void netstack_set_gso(bool on)
+{
+    netif_vnet_gso = on;
+}
+
 void netstack_remove(struct vnet *v)
 {
     struct netif_vnet *n = v ? find_interface(v) : NULL;

@@ -157,14 +157,21 @@ static void join_pieces(struct svc_conn *c)
     c->rx = joined;
 }
 
-/* Work, and the end when there is nothing left to do. */
-static void conn_work(struct svc_conn *c)
+/* Work, and the end when there is nothing left to do. The result is that of
+ * the callback. */
+static err_t conn_work(struct svc_conn *c)
 {
     c->svc->work(c);
+    if (c->broken) {
+        c->svc->count.failed++;
+        conn_abort(c);
+        return ERR_ABRT;
+    }
     if (c->rx)
         join_pieces(c);
     else if (c->rx_closed)
         conn_close(c);
+    return ERR_OK;
 }
 
 /* ---- callbacks of a connection ---------------------------------------- */
@@ -188,11 +195,12 @@ static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p,
 
     (void)pcb;
     (void)err;
+    if (p && c->rx && c->rx->tot_len + p->tot_len > SVC_WINDOW)
+        return ERR_MEM; /* lwIP keeps it, takes no more, and asks again */
     progress(c);
     if (!p) {
         c->rx_closed = true;
-        conn_work(c);
-        return ERR_OK;
+        return conn_work(c);
     }
     c->svc->count.rx_bytes += p->tot_len;
     if (c->rx)
@@ -200,8 +208,7 @@ static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p,
     else
         c->rx = p;
     drop_empty(c);
-    conn_work(c);
-    return ERR_OK;
+    return conn_work(c);
 }
 
 static err_t on_sent(void *arg, struct tcp_pcb *pcb, u16_t len)
@@ -211,8 +218,7 @@ static err_t on_sent(void *arg, struct tcp_pcb *pcb, u16_t len)
     (void)pcb;
     (void)len;
     progress(c);
-    conn_work(c);
-    return ERR_OK;
+    return conn_work(c);
 }
 
 static bool has_pending(const struct svc_conn *c)
@@ -230,8 +236,7 @@ static err_t on_poll(void *arg, struct tcp_pcb *pcb)
         conn_abort(c);
         return ERR_ABRT;
     }
-    conn_work(c);
-    return ERR_OK;
+    return conn_work(c);
 }
 
 /* ---- new connections -------------------------------------------------- */
@@ -279,11 +284,11 @@ static err_t on_accept(void *arg, struct tcp_pcb *pcb, err_t err)
     c->active_ms = sys_now();
     list_append(c);
     s->count.accepted++;
-    limit_window(pcb);
+    if (!s->wide_window)
+        limit_window(pcb);
     tcp_nagle_disable(pcb);
     attach(c);
-    conn_work(c);
-    return ERR_OK;
+    return conn_work(c);
 }
 
 static err_t listen_tcp(struct service *s)

@@ -14,7 +14,7 @@
 
 enum {
     SVC_MAX_CONNS = 64,     /* of one service */
-    SVC_WINDOW = 65535,     /* bytes a peer may send ahead */
+    SVC_WINDOW = 65535,     /* bytes a peer may send ahead, and we keep */
     SVC_SEND_AHEAD = 65536, /* bytes copied and not acknowledged */
 };
 
@@ -27,6 +27,7 @@ struct svc_conn {
     u32_t active_ms;     /* when it last made progress */
     u32_t pos;           /* the service's own */
     bool rx_closed;      /* the peer has sent its last byte */
+    bool broken;         /* set by work(): to be ended by a reset */
 };
 
 struct svc_counters {
@@ -35,7 +36,7 @@ struct svc_counters {
     u64_t evicted; /* idle, in favour of a new one */
     u64_t stalled; /* no progress for a minute, ended */
     u64_t closed;  /* in good order */
-    u64_t failed;  /* reset by the peer, or out of memory */
+    u64_t failed;  /* reset by the peer, out of memory, or broken */
     u64_t rx_bytes;
     u64_t tx_bytes;
     u64_t udp_in;
@@ -47,6 +48,7 @@ struct svc_counters {
 struct service {
     const char *name;
     u16_t port;
+    bool wide_window; /* all of TCP_WND: for those that seldom keep a byte */
     /*
      * Does what can be done now: takes from c->rx by svc_consume(), sends by
      * svc_send(). Called when anything has changed, and from time to time.

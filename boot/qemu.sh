@@ -17,8 +17,8 @@
 #   APPEND   the guest's command line; not with BOOT=iso
 #   NET      user (default), tap, none
 #   PORT     host port of 127.0.0.1 for the guest's 5201, TCP and UDP (5201);
-#   PORT_ECHO, PORT_DISCARD, PORT_CHARGEN
-#            the same for 7, 9 and 19, where set; all four for NET=user
+#   PORT_ECHO, PORT_DISCARD, PORT_CHARGEN, PORT_SOCKPERF
+#            the same for 7, 9, 19 and 11111, where set; all for NET=user
 #   TAP      name of an existing tap interface for NET=tap
 #   DEVICE   further options of virtio-net-pci, such as mrg_rxbuf=off
 #   NIC      another device instead of it, such as e1000; taken as it is if it
@@ -126,6 +126,7 @@ net_args() {
         [ -z "${PORT_ECHO:-}" ] || forward "$PORT_ECHO" 7
         [ -z "${PORT_DISCARD:-}" ] || forward "$PORT_DISCARD" 9
         [ -z "${PORT_CHARGEN:-}" ] || forward "$PORT_CHARGEN" 19
+        [ -z "${PORT_SOCKPERF:-}" ] || forward "$PORT_SOCKPERF" 11111
         ;;
     tap)
         [ -n "${TAP:-}" ] || die "NET=tap needs TAP=interface"

@@ -284,8 +284,7 @@ static err_t on_accept(void *arg, struct tcp_pcb *pcb, err_t err)
     c->active_ms = sys_now();
     list_append(c);
     s->count.accepted++;
-    if (!s->wide_window)
-        limit_window(pcb);
+    limit_window(pcb);
     tcp_nagle_disable(pcb);
     attach(c);
     return conn_work(c);
@@ -347,6 +346,12 @@ void svc_consume(struct svc_conn *c, u16_t len)
     c->rx = pbuf_free_header(c->rx, len);
     drop_empty(c);
     tcp_recved(c->pcb, len);
+}
+
+/* The peer is told by the next acknowledgement. */
+void svc_widen(struct svc_conn *c)
+{
+    c->pcb->rcv_wnd += TCP_WND_MAX(c->pcb) - SVC_WINDOW;
 }
 
 u16_t svc_send(struct svc_conn *c, const void *data, u16_t len, u8_t flags)

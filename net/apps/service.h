@@ -25,7 +25,8 @@ struct svc_conn {
     struct tcp_pcb *pcb; /* never NULL: the connection dies with it */
     struct pbuf *rx;     /* received and not yet dealt with */
     u32_t active_ms;     /* when it last made progress */
-    u32_t pos;           /* the service's own */
+    u32_t pos;           /* the service's own, and the next one */
+    u32_t passed;
     bool rx_closed;      /* the peer has sent its last byte */
     bool broken;         /* set by work(): to be ended by a reset */
 };
@@ -48,7 +49,6 @@ struct svc_counters {
 struct service {
     const char *name;
     u16_t port;
-    bool wide_window; /* all of TCP_WND: for those that seldom keep a byte */
     /*
      * Does what can be done now: takes from c->rx by svc_consume(), sends by
      * svc_send(). Called when anything has changed, and from time to time.
@@ -68,6 +68,13 @@ err_t svc_start(struct service *s);
 
 /* Drops len bytes of c->rx and opens the window by as much. */
 void svc_consume(struct svc_conn *c, u16_t len);
+
+/*
+ * Lets the peer send a full TCP_WND ahead, once and for good: for a connection
+ * whose data is dealt with as it comes. If it is not after all, lwIP drops
+ * what goes beyond SVC_WINDOW, and the peer has to send it again.
+ */
+void svc_widen(struct svc_conn *c);
 
 /*
  * Sends up to len bytes and returns how many were taken: 0 when there is no

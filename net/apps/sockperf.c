@@ -33,6 +33,17 @@ enum {
 };
 
 /*
+ * Bytes without a message that wants an answer, from the beginning of a
+ * connection, after which it counts as a throughput test: the client may then
+ * send as much ahead as the stack allows. svc_conn.passed counts them, and is
+ * PASSED_KNOWN when it is known what kind of connection this is.
+ */
+enum {
+    PASSED_ENOUGH = 256 * 1024,
+    PASSED_KNOWN = PASSED_ENOUGH + 1,
+};
+
+/*
  * svc_conn.pos: bytes of the present message that are still to come or still
  * to be dealt with, 0 between messages; and whether they are sent back.
  */
@@ -133,8 +144,21 @@ static bool begin_message(struct svc_conn *c, const struct cursor *at)
     if (wants_answer(flags_of(header))) {
         turn_round(at->q, at->offset);
         c->pos |= ECHOING;
+        c->passed = PASSED_KNOWN;
     }
     return true;
+}
+
+/* Bytes that wanted no answer. */
+static void widen_in_time(struct svc_conn *c, u16_t len)
+{
+    if (c->passed == PASSED_KNOWN)
+        return;
+    c->passed += len;
+    if (c->passed < PASSED_ENOUGH)
+        return;
+    c->passed = PASSED_KNOWN;
+    svc_widen(c);
 }
 
 /*
@@ -156,8 +180,10 @@ static void pass_over(struct svc_conn *c)
         if (!begin_message(c, &at))
             return;
     }
-    if (at.done > 0)
-        svc_consume(c, at.done);
+    if (at.done == 0)
+        return;
+    widen_in_time(c, at.done);
+    svc_consume(c, at.done);
 }
 
 /* Sends back what is there of the present message. False: not all of it. */
@@ -248,7 +274,6 @@ static void sockperf_datagram(void *arg, struct udp_pcb *pcb, struct pbuf *p,
 static struct service sockperf = {
     .name = "sockperf",
     .port = SOCKPERF_PORT,
-    .wide_window = true,
     .work = sockperf_work,
     .datagram = sockperf_datagram,
 };

@@ -8,13 +8,14 @@
 #   run-tap  what `make run NET=tap` needs
 #   debug    a debugger
 #   iso      what makes an image for GRUB
-#   test     all of these
-#   bench    demo, run-tap, and a profiler
+#   test     all of these, and sockperf
+#   bench    demo, run-tap, a profiler, and sockperf
 #   all      test, and what only `make lint` uses
 #
 # By apt-get, with sudo where we are not root. Whatever is there already, from
 # a package or not, is left alone. lwIP comes with every group
-# (boot/fetch-lwip.sh).
+# (boot/fetch-lwip.sh). What not every distribution has (sockperf) may be
+# missing: the tests that want it then say that they are skipped.
 
 set -eu
 
@@ -40,6 +41,7 @@ iso      grub-pc-bin      /usr/lib/grub/i386-pc/multiboot2.mod
 iso      xorriso          xorriso
 iso      mtools           mformat
 bench    valgrind         valgrind
+maybe    sockperf         sockperf
 all      clang-format     clang-format
 all      cppcheck         cppcheck
 '
@@ -52,9 +54,9 @@ die() {
 groups_of() {
     case $1 in
     demo | run-tap | debug | iso) echo "$1" ;;
-    test) echo demo run-tap debug iso ;;
-    bench) echo demo run-tap bench ;;
-    all) echo demo run-tap debug iso all ;;
+    test) echo demo run-tap debug iso maybe ;;
+    bench) echo demo run-tap bench maybe ;;
+    all) echo demo run-tap debug iso maybe all ;;
     *) die "no group '$1'; the head of $0 says what there is" ;;
     esac
 }
@@ -103,15 +105,32 @@ install() { # packages
     }
 }
 
+# Packages to be had or not; what failed is not tried again.
+install_maybe() { # packages
+    local package
+
+    for package in "$@"; do
+        [ ! -e "build/without-$package" ] || continue
+        (install "$package") && continue
+        echo "setup: going on without $package"
+        mkdir -p build
+        : >"build/without-$package"
+    done
+}
+
 groups=
 for word in "${@:-demo}"; do
     groups="$groups $(groups_of "$word")" || exit 1
 done
-missing=$(missing_packages $groups)
+missing=$(missing_packages ${groups//maybe/})
 if [ -n "$missing" ]; then
     # shellcheck disable=SC2086
     install $missing
-    missing=$(missing_packages $groups)
+    missing=$(missing_packages ${groups//maybe/})
     [ -z "$missing" ] || die "installed, but still not found:" $missing
 fi
+case " $groups " in
+# shellcheck disable=SC2046
+*" maybe "*) install_maybe $(missing_packages maybe) ;;
+esac
 exec boot/fetch-lwip.sh

@@ -18,7 +18,7 @@ static void expect_nothing_left(void)
     CHECK_EQ(vnet_bufs_held(rig.v), 0);
 }
 
-/* ---- lengths that cannot be ------------------------------------------------ */
+/* ---- lengths that cannot be ---------------------------------------------- */
 
 /* The connection ends by a reset; another one does not notice. */
 static void bad_length(uint32_t len, unsigned flags, uint32_t piece)
@@ -93,7 +93,7 @@ TEST(bad_length_behind_an_answer_that_waits)
     rig_end();
 }
 
-/* ---- ends in the middle ------------------------------------------------------ */
+/* ---- ends in the middle -------------------------------------------------- */
 
 /* FIN, or a reset, behind that many bytes of a message of 100. */
 static void ends_after(uint32_t bytes, unsigned flags, bool reset)
@@ -155,7 +155,7 @@ TEST(half_a_header_and_silence)
     rig_end();
 }
 
-/* ---- peers that do not read ---------------------------------------------------- */
+/* ---- peers that do not read ---------------------------------------------- */
 
 /* Sends questions until the window is shut, or a segment is not taken; returns
  * the bytes that were. */
@@ -279,7 +279,7 @@ TEST(fin_behind_answers_that_wait)
     rig_end();
 }
 
-/* ---- memory --------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------- */
 
 /* All of lwIP's segments, for others to have none. */
 static void take_segments(void *held[MEMP_NUM_TCP_SEG], bool take)
@@ -348,7 +348,7 @@ TEST(out_of_memory_comes_and_goes)
     rig_end();
 }
 
-/* ---- anything -------------------------------------------------------------------- */
+/* ---- anything ------------------------------------------------------------ */
 
 /* Bytes by chance, or messages by chance with a byte changed here and there,
  * in pieces by chance, from peers that end by chance. */

@@ -164,15 +164,16 @@ static int check_segs(const struct virtq_seg *seg, unsigned out, unsigned in,
     return V_OK;
 }
 
-static int add_chain(struct virtq *vq, const struct virtq_seg *seg,
-                     unsigned out, unsigned in, void *cookie)
+/* Not inlined, or a chain of one would save registers that it does not use. */
+__attribute__((noinline)) static int
+add_many(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
+         unsigned in, void *cookie)
 {
     unsigned n = out + in;
     uint16_t head = vq->free_head, at = head;
     uint32_t writable;
-    int err;
+    int err = check_segs(seg, out, in, &writable);
 
-    err = check_segs(seg, out, in, &writable);
     if (err)
         return err;
     if (n > vq->free_count)
@@ -202,7 +203,7 @@ int virtq_add(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
         return V_DOWN;
     if (out + in == 1)
         return add_one(vq, seg, in ? VIRTQ_DESC_F_WRITE : 0, cookie);
-    return add_chain(vq, seg, out, in, cookie);
+    return add_many(vq, seg, out, in, cookie);
 }
 
 bool virtq_publish(struct virtq *vq)

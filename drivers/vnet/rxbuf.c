@@ -116,6 +116,14 @@ static int make_posts(struct vnet *v)
     return V_OK;
 }
 
+/* A frame has no more entries than the ring, nor than the longest takes. */
+static uint16_t entries_max(const struct vnet *v)
+{
+    uint32_t most = RX_BIG_BYTES / v->rx.shortest + 2;
+
+    return (uint16_t)(most < v->info.rx_ring ? most : v->info.rx_ring);
+}
+
 int rxbuf_start(struct vnet *v)
 {
     struct vnet_rxq *rx = &v->rx;
@@ -132,6 +140,7 @@ int rxbuf_start(struct vnet *v)
         ring = RXFRAG_PAGE; /* will do, where there are no large blocks */
     if (rx->mode == VNET_RX_MERGEABLE && rx->shortest > ring)
         rx->shortest = ring;
+    rx->entries_max = entries_max(v);
     /* The faulty size is to be measured, not mended by accident. */
     rx->frag.tails = v->config.rx_size != VNET_RXBUF_MTU_FAULTY;
     rxfrag_largest(&rx->frag, rxbuf_size(v));
@@ -146,8 +155,13 @@ int rxbuf_start(struct vnet *v)
 
 /* ---- a chain ---- */
 
-/* Frees the memory of a chain and the chain. */
-void rxbuf_unpost(struct vnet_rxq *rx, struct rxpost *p)
+static inline void put_post(struct vnet_rxq *rx, struct rxpost *p)
+{
+    p->next = rx->posts_free;
+    rx->posts_free = p;
+}
+
+static void empty(struct vnet_rxq *rx, struct rxpost *p)
 {
     for (unsigned i = 0; i < p->nseg; i++)
         if (p->seg[i].block)
@@ -156,15 +170,30 @@ void rxbuf_unpost(struct vnet_rxq *rx, struct rxpost *p)
         rxobj_put(rx, p->early);
     p->early = NULL;
     p->nseg = 0;
-    p->next = rx->posts_free;
-    rx->posts_free = p;
+}
+
+/* Frees the memory of a chain and the chain. */
+void rxbuf_unpost(struct vnet_rxq *rx, struct rxpost *p)
+{
+    empty(rx, p);
+    put_post(rx, p);
+}
+
+/* The first fragment has found a user. What else the chain has, the blocks of
+ * BIG, stays with it for the next time. */
+void rxbuf_spent(struct vnet_rxq *rx, struct rxpost *p)
+{
+    p->seg[0].block = NULL;
+    put_post(rx, p);
 }
 
 /* BIG: blocks behind the first fragment, up to the longest frame. */
 static bool add_blocks(struct vnet_rxq *rx, struct rxpost *p)
 {
-    uint32_t len = p->seg[0].len;
+    uint32_t len = 0;
 
+    for (unsigned i = 0; i < p->nseg; i++)
+        len += p->seg[i].len;
     while (len < RX_BIG_BYTES) {
         if (p->nseg == rx->post_segs ||
             !rxfrag_whole(&rx->frag, &p->seg[p->nseg]))
@@ -174,50 +203,66 @@ static bool add_blocks(struct vnet_rxq *rx, struct rxpost *p)
     return true;
 }
 
-static bool fill(struct vnet *v, struct rxpost *p, uint32_t size)
+static inline bool fill(struct vnet_rxq *rx, struct rxpost *p, uint32_t size,
+                        bool early)
 {
-    struct vnet_rxq *rx = &v->rx;
     /* Only merging makes do with less than a whole frame. */
     uint32_t least = rx->mode == VNET_RX_MERGEABLE ? rx->shortest : size;
 
     if (!rxfrag_cut(&rx->frag, size, least, &p->seg[0]))
         return false;
-    p->nseg = 1;
+    if (p->nseg == 0)
+        p->nseg = 1;
     if (rx->mode == VNET_RX_BIG && !add_blocks(rx, p))
         return false;
-    if (v->config.rx_early)
+    if (early && !p->early)
         p->early = rxobj_get(rx);
-    return !v->config.rx_early || p->early;
+    return !early || p->early;
 }
 
-static int add_chain(struct vnet_rxq *rx, struct rxpost *p)
+static inline struct virtq_seg dma_of(const struct rxseg *s)
+{
+    return (struct virtq_seg){
+        .addr = s->block->dma + (uint64_t)(s->mem - s->block->mem),
+        .len = s->len,
+    };
+}
+
+static int add_many(struct vnet_rxq *rx, struct rxpost *p)
 {
     struct virtq_seg seg[RX_FRAME_BUFS_MAX];
 
-    for (unsigned i = 0; i < p->nseg; i++) {
-        const struct rxseg *s = &p->seg[i];
-
-        seg[i].addr = s->block->dma + (uint64_t)(s->mem - s->block->mem);
-        seg[i].len = s->len;
-    }
+    for (unsigned i = 0; i < p->nseg; i++)
+        seg[i] = dma_of(&p->seg[i]);
     return virtq_add(&rx->vq, seg, 0, p->nseg, p);
 }
 
+static inline int add_chain(struct vnet_rxq *rx, struct rxpost *p)
+{
+    struct virtq_seg seg;
+
+    if (p->nseg > 1)
+        return add_many(rx, p);
+    seg = dma_of(&p->seg[0]);
+    return virtq_add(&rx->vq, &seg, 0, 1, p);
+}
+
 /* V_OK, V_NOMEM, V_FULL when the ring has no room for the chain. */
-static int post_one(struct vnet *v, uint32_t size)
+static inline int post_one(struct vnet *v, uint32_t size)
 {
     struct vnet_rxq *rx = &v->rx;
     struct rxpost *p = rx->posts_free;
     int err = V_NOMEM;
 
     rx->posts_free = p->next;
-    if (fill(v, p, size))
+    if (fill(rx, p, size, v->config.rx_early))
         err = add_chain(rx, p);
     if (err) {
         rxbuf_unpost(rx, p);
         return err;
     }
-    for (unsigned i = 0; i < p->nseg; i++)
+    v->stats.rx_refill_bytes += p->seg[0].len;
+    for (unsigned i = 1; i < p->nseg; i++)
         v->stats.rx_refill_bytes += p->seg[i].len;
     v->stats.rx_refill_bufs++;
     return V_OK;
@@ -277,9 +322,10 @@ void rxbuf_refill(struct vnet *v)
     if (missing(rx) < rx->batch && !rx->starved)
         return;
     size = rxbuf_size(v);
-    while (missing(rx) > 0 && virtq_room(&rx->vq) >= rx->post_segs &&
-           err == V_OK)
-        err = post_one(v, size);
+    for (unsigned n = missing(rx); n > 0 && err == V_OK; n--)
+        err = rx->post_segs == 1 || virtq_room(&rx->vq) >= rx->post_segs
+                  ? post_one(v, size)
+                  : V_FULL;
     v->stats.rx_refills++;
     rx->starved = err == V_NOMEM;
     rx->returned = false;
@@ -306,6 +352,8 @@ void rxbuf_stop(struct vnet_rxq *rx)
 
     while ((p = virtq_drain(&rx->vq)) != NULL)
         rxbuf_unpost(rx, p);
+    for (p = rx->posts_free; p; p = p->next)
+        empty(rx, p);
     if (rx->posts)
         plat_dma_free(rx->posts, rx->posts_bytes);
     rx->posts = NULL;

@@ -120,27 +120,32 @@ static inline void hand_over(struct virtq *vq, uint16_t head, unsigned n,
 }
 
 /* A chain of one: every receive buffer, every small frame. */
-static int add_one(struct virtq *vq, const struct virtq_seg *seg,
-                   uint16_t flags, void *cookie)
+static inline int add_one(struct virtq *vq, uint64_t addr, uint32_t len,
+                          uint16_t flags, void *cookie)
 {
     uint16_t head = vq->free_head;
     struct virtq_shadow *s = &vq->shadow[head];
     struct virtq_desc *d = &vq->desc[head];
-    uint32_t len = seg->len;
 
+    if (vq->fault)
+        return V_DOWN;
     if (len == 0 || len == VIRTQ_LEN_BAD)
         return V_INVAL;
     if (vq->free_count == 0)
         return V_FULL;
-    d->addr = seg->addr;
+    d->addr = addr;
     d->len = len;
     d->flags = flags;
-    d->next = 0;
     s->cookie = cookie;
     s->writable = flags ? len : 0;
     s->count = 1;
     hand_over(vq, head, 1, s->next);
     return V_OK;
+}
+
+int virtq_add_in(struct virtq *vq, uint64_t addr, uint32_t len, void *cookie)
+{
+    return add_one(vq, addr, len, VIRTQ_DESC_F_WRITE, cookie);
 }
 
 /* Can the segments be a chain? Stores the bytes that the device may write. */
@@ -172,8 +177,11 @@ add_many(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
     unsigned n = out + in;
     uint16_t head = vq->free_head, at = head;
     uint32_t writable;
-    int err = check_segs(seg, out, in, &writable);
+    int err;
 
+    if (vq->fault)
+        return V_DOWN;
+    err = check_segs(seg, out, in, &writable);
     if (err)
         return err;
     if (n > vq->free_count)
@@ -199,10 +207,9 @@ add_many(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
 int virtq_add(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
               unsigned in, void *cookie)
 {
-    if (vq->fault)
-        return V_DOWN;
     if (out + in == 1)
-        return add_one(vq, seg, in ? VIRTQ_DESC_F_WRITE : 0, cookie);
+        return add_one(vq, seg->addr, seg->len, in ? VIRTQ_DESC_F_WRITE : 0,
+                       cookie);
     return add_many(vq, seg, out, in, cookie);
 }
 

@@ -206,6 +206,38 @@ static inline void rxobj_put(struct vnet_rxq *rx, struct rxbuf *b)
     rx->objs_spare++;
 }
 
+/* rxpost.c: chains. */
+int rxpost_init(struct vnet *v);              /* posts_max of them */
+void rxpost_destroy(struct vnet_rxq *rx);     /* drains a stopped ring */
+
+/* Posts up to n chains whose first fragment has `size` bytes. V_OK, V_NOMEM,
+ * or V_FULL when the ring has no room for a chain. */
+int rxpost_fill(struct vnet *v, uint32_t size, unsigned n);
+
+/* The chain was just got from the ring: it goes back as it is. */
+void rxpost_again(struct vnet_rxq *rx, struct rxpost *p);
+
+/* Frees the memory of a chain and the chain. */
+void rxpost_free(struct vnet_rxq *rx, struct rxpost *p);
+
+/* The first fragment has gone to a user. What else the chain has, the blocks
+ * of BIG, stays with it for the next time. */
+static inline void rxpost_spent(struct vnet_rxq *rx, struct rxpost *p)
+{
+    p->seg[0].block = NULL;
+    p->next = rx->posts_free;
+    rx->posts_free = p;
+}
+
+static inline uint32_t rxpost_len(const struct rxpost *p)
+{
+    uint32_t len = p->seg[0].len;
+
+    for (unsigned i = 1; i < p->nseg; i++)
+        len += p->seg[i].len;
+    return len;
+}
+
 /* An object for a frame that came in this chain. */
 static inline struct rxbuf *rxpost_object(struct vnet_rxq *rx,
                                           struct rxpost *post)
@@ -226,9 +258,6 @@ void rxbuf_stop(struct vnet_rxq *rx);       /* drains a stopped ring */
 void rxbuf_refill(struct vnet *v);
 bool rxbuf_refillable(const struct vnet *v);
 uint32_t rxbuf_size(const struct vnet *v);  /* bytes of the next buffer */
-void rxbuf_repost(struct vnet_rxq *rx, struct rxpost *p);
-void rxbuf_unpost(struct vnet_rxq *rx, struct rxpost *p);
-void rxbuf_spent(struct vnet_rxq *rx, struct rxpost *p); /* first one taken */
 void rxbuf_free(struct vnet_rxq *rx, struct rxbuf *b);
 
 /* rx.c: up to budget frames to the client. */

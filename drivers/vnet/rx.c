@@ -142,7 +142,7 @@ static inline struct rxbuf *take(struct vnet_rxq *rx, struct rxpost *post)
         return NULL;
     b->block = post->seg[0].block;
     b->pub.data = post->seg[0].mem + RX_HDR_BYTES;
-    rxbuf_spent(rx, post);
+    rxpost_spent(rx, post);
     return b;
 }
 
@@ -157,7 +157,7 @@ static inline struct rxbuf *copy(struct vnet *v, struct rxpost *post,
     b->block = NULL;
     b->pub.data = b->copy;
     memcpy(b->copy, post->seg[0].mem + RX_HDR_BYTES, len);
-    rxbuf_repost(&v->rx, post);
+    rxpost_again(&v->rx, post);
     v->stats.rx_copied++;
     return b;
 }
@@ -165,7 +165,7 @@ static inline struct rxbuf *copy(struct vnet *v, struct rxpost *post,
 static void drop(struct vnet *v, struct rxpost *post, uint64_t *reason)
 {
     ++*reason;
-    rxbuf_repost(&v->rx, post);
+    rxpost_again(&v->rx, post);
 }
 
 /* A frame of `len` bytes, all in the first fragment. True: handed up. */

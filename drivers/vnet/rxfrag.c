@@ -157,6 +157,7 @@ bool rxfrag_whole(struct rxfrag *f, struct rxseg *seg)
         return false;
     seg->block = b;
     seg->mem = b->mem;
+    seg->dma = b->dma;
     seg->len = b->size;
     return true;
 }

@@ -28,6 +28,7 @@ struct rxblock {
 struct rxseg {
     struct rxblock *block;
     uint8_t *mem;
+    uint64_t dma;
     uint32_t len;
 };
 
@@ -86,6 +87,7 @@ static inline bool rxfrag_cut(struct rxfrag *f, uint32_t size, uint32_t least,
     left = b->size - f->off;
     seg->block = b;
     seg->mem = b->mem + f->off;
+    seg->dma = b->dma + f->off;
     seg->len = left - size < size && f->tails ? left : size;
     f->off += seg->len;
     b->refs++;

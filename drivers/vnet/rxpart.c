@@ -89,15 +89,20 @@ static void take_chain(struct vnet *v, struct rxpost *post, uint32_t off,
         len -= n;
         off = 0;
     }
+    rxpost_free(&v->rx, post);
 }
 
-static uint32_t chain_len(const struct rxpost *post)
+/* The same for a chain of one fragment, as all are where buffers merge. */
+static inline void take_only(struct vnet *v, struct rxpost *post,
+                             uint32_t off, uint32_t len)
 {
-    uint32_t len = 0;
+    struct rxseg *s = &post->seg[0];
 
-    for (unsigned i = 0; i < post->nseg; i++)
-        len += post->seg[i].len;
-    return len;
+    if (len > 0)
+        take_seg(v, post, s, off, len);
+    if (s->block)
+        rxfrag_put(&v->rx.frag, s->block);
+    rxpost_spent(&v->rx, post);
 }
 
 /*
@@ -108,7 +113,7 @@ static inline bool take_entry(struct vnet *v, struct rxpost *post,
                               uint32_t off, uint32_t len)
 {
     struct rx_partial *p = &v->rx.part;
-    uint32_t full = post->nseg == 1 ? post->seg[0].len : chain_len(post);
+    uint32_t full = rxpost_len(post);
 
     p->have++;
     if (len == VIRTQ_LEN_BAD) {
@@ -117,11 +122,10 @@ static inline bool take_entry(struct vnet *v, struct rxpost *post,
     } else if (!p->spoilt && (len == 0 || (p->have < p->need && len != full))) {
         p->spoilt = &v->stats.rx_drop_incomplete;
     }
-    if (post->nseg == 1 && len > off)
-        take_seg(v, post, &post->seg[0], off, len - off);
+    if (post->nseg == 1)
+        take_only(v, post, off, len - off);
     else
         take_chain(v, post, off, len - off);
-    rxbuf_unpost(&v->rx, post);
     return p->have == p->need;
 }
 

@@ -133,6 +133,9 @@ uint16_t virtq_in_flight(const struct virtq *vq);
 int virtq_add(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
               unsigned in, void *cookie);
 
+/* virtq_add for one segment that the device writes: a receive buffer. */
+int virtq_add_in(struct virtq *vq, uint64_t addr, uint32_t len, void *cookie);
+
 /*
  * Makes every chain added so far visible to the device. Returns true when
  * the device wants to be notified (2.7.13); the doorbell is the caller's.

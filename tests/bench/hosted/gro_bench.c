@@ -4,7 +4,7 @@
  * (dev.c), with one TCP connection to the discard server in full flow.
  *
  *     gro_bench [gro=on|off] [mode=M] [csum=on|off] [len=L] [flows=N]
- *               [round=N] [segments=N]
+ *               [push=on|off] [round=N] [segments=N]
  *
  * The device runs between the turns of the loop and delivers round=N segments
  * of L bytes each time, a flow after the other, one segment of each.
@@ -80,6 +80,8 @@ static bool set_word(struct bench *b, const char *key, const char *val)
         b->config.refuse = on ? 0 : VIRTIO_BIT(VIRTIO_NET_F_GUEST_CSUM);
     else if (strcmp(key, "len") == 0)
         b->peer.payload = n;
+    else if (strcmp(key, "push") == 0)
+        b->peer.push = on;
     else if (strcmp(key, "flows") == 0)
         b->peer.flows = n;
     else if (strcmp(key, "round") == 0)

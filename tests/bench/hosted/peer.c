@@ -13,6 +13,7 @@ enum {
     FIRST_PORT = 40000,
     DISCARD = 9,
     F_SYN = 2,
+    F_PUSH = 8,
     F_ACK = 16,
 };
 
@@ -208,7 +209,7 @@ bool bench_peer_send(struct bench_peer *p)
 
     if (w->seq - w->acked + p->payload > w->window)
         return false;
-    tcp(p, p->next, f, F_ACK, 0, p->payload);
+    tcp(p, p->next, f, p->push ? F_ACK | F_PUSH : F_ACK, 0, p->payload);
     if (!bench_dev_put_frame(p->device, f, ETH + IP + TCP + p->payload))
         return false;
     w->seq += p->payload;

@@ -26,6 +26,7 @@ struct bench_peer {
     struct bench_dev *device;
     uint32_t payload; /* bytes in each segment */
     uint32_t flows;
+    bool push;        /* each segment ends what there is to say */
     uint32_t next;    /* flow to send on */
     uint64_t acks;    /* segments that came back */
     struct bench_flow flow[BENCH_FLOWS_MAX];

@@ -119,6 +119,12 @@ static inline void hand_over(struct virtq *vq, uint16_t head, unsigned n,
     vq->in_flight++;
 }
 
+bool virtq_dry(const struct virtq *vq)
+{
+    return atomic_load_explicit(&vq->used->idx, memory_order_relaxed) ==
+           vq->visible;
+}
+
 /* A chain of one: every receive buffer, every small frame. */
 static inline int add_one(struct virtq *vq, uint64_t addr, uint32_t len,
                           uint16_t flags, void *cookie)

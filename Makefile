@@ -224,6 +224,31 @@ $(BENCH)/rx_bench: $(RX_BENCH_SRCS) $(BENCH_HDRS)
 	$(Q)$(CC) $(BENCH_CFLAGS) $(WARN) $(INCLUDES) -Itests/bench/hosted -o $@ \
 		$(RX_BENCH_SRCS)
 
+# The same with the stack on top.
+GRO_BENCH_SRCS := $(BENCH_DRIVER) $(NET_SRCS) $(patsubst \
+	%,tests/bench/hosted/%.c,dev plat peer gro_bench)
+GRO_BENCH_OBJS := $(patsubst %.c,$(BENCH)/obj/%.o,$(GRO_BENCH_SRCS)) \
+	$(patsubst $(LWIP_DIR)/%.c,$(BENCH)/obj/lwip/%.o,$(LWIP_SRCS))
+
+$(BENCH)/gro_bench: $(GRO_BENCH_OBJS)
+	$(call say,LD)
+	$(Q)$(CC) $(BENCH_CFLAGS) -o $@ $^
+
+$(BENCH)/obj/lwip/%.o: $(LWIP_DIR)/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(BENCH_CFLAGS) -MMD -MP $(LWIP_WARN) $(INCLUDES) \
+		$(LWIP_INCLUDES) -c -o $@ $<
+
+$(BENCH)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(BENCH_CFLAGS) -MMD -MP $(WARN) $(INCLUDES) $(LWIP_INCLUDES) \
+		-Itests/bench/hosted -c -o $@ $<
+
+$(GRO_BENCH_OBJS): | $(LWIP_READY)
+-include $(GRO_BENCH_OBJS:.o=.d)
+
 $(BENCH)/udp_send: tests/bench/hosted/udp_send.c
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -233,7 +258,7 @@ $(BENCH)/udp_send: tests/bench/hosted/udp_send.c
 BENCH_SEEDS := $(patsubst tests/bench/seeds/%.py,%,$(wildcard \
 	$(patsubst %,tests/bench/seeds/%.py,rx)))
 
-bench-programs: $(BENCH)/rx_bench $(BENCH)/udp_send
+bench-programs: $(patsubst %,$(BENCH)/%,rx_bench gro_bench udp_send)
 
 # ---- what people type ------------------------------------------------------
 

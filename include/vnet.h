@@ -290,6 +290,7 @@ bool vnet_irq_pending(const struct vnet *v);
     X(rx_refill_bufs, "receive buffers posted")                              \
     X(rx_refill_bytes, "bytes in them")                                      \
     X(rx_refill_nomem, "refills cut short for lack of memory")               \
+    X(rx_dry, "turns that ended with no buffer left to the device")          \
     X(rx_notify, "receive doorbells")                                        \
     X(tx_frames, "frames sent")                                              \
     X(tx_bytes, "bytes in them")                                             \

@@ -107,6 +107,53 @@ uint16_t virtq_in_flight(const struct virtq *vq)
     return vq->in_flight;
 }
 
+/* The chain at `head`, `n` descriptors that are filled in, is the device's;
+ * `next` is the first descriptor that stays free. */
+static inline void hand_over(struct virtq *vq, uint16_t head, unsigned n,
+                             uint16_t next)
+{
+    vq->free_head = next;
+    vq->free_count = (uint16_t)(vq->free_count - n);
+    vq->avail->ring[vq->avail_idx & vq->mask] = head;
+    vq->avail_idx++;
+    vq->in_flight++;
+}
+
+bool virtq_dry(const struct virtq *vq)
+{
+    return atomic_load_explicit(&vq->used->idx, memory_order_relaxed) ==
+           vq->visible;
+}
+
+/* A chain of one: every receive buffer, every small frame. */
+static inline int add_one(struct virtq *vq, uint64_t addr, uint32_t len,
+                          uint16_t flags, void *cookie)
+{
+    uint16_t head = vq->free_head;
+    struct virtq_shadow *s = &vq->shadow[head];
+    struct virtq_desc *d = &vq->desc[head];
+
+    if (vq->fault)
+        return V_DOWN;
+    if (len == 0 || len == VIRTQ_LEN_BAD)
+        return V_INVAL;
+    if (vq->free_count == 0)
+        return V_FULL;
+    d->addr = addr;
+    d->len = len;
+    d->flags = flags;
+    s->cookie = cookie;
+    s->writable = flags ? len : 0;
+    s->count = 1;
+    hand_over(vq, head, 1, s->next);
+    return V_OK;
+}
+
+int virtq_add_in(struct virtq *vq, uint64_t addr, uint32_t len, void *cookie)
+{
+    return add_one(vq, addr, len, VIRTQ_DESC_F_WRITE, cookie);
+}
+
 /* Can the segments be a chain? Stores the bytes that the device may write. */
 static int check_segs(const struct virtq_seg *seg, unsigned out, unsigned in,
                       uint32_t *writable)
@@ -128,8 +175,10 @@ static int check_segs(const struct virtq_seg *seg, unsigned out, unsigned in,
     return V_OK;
 }
 
-int virtq_add(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
-              unsigned in, void *cookie)
+/* Not inlined, or a chain of one would save registers that it does not use. */
+__attribute__((noinline)) static int
+add_many(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
+         unsigned in, void *cookie)
 {
     unsigned n = out + in;
     uint16_t head = vq->free_head, at = head;
@@ -154,16 +203,20 @@ int virtq_add(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
         d->next = i + 1 < n ? vq->shadow[at].next : 0;
         at = vq->shadow[at].next;
     }
-    vq->free_head = at;
-    vq->free_count = (uint16_t)(vq->free_count - n);
-
     vq->shadow[head].cookie = cookie;
     vq->shadow[head].writable = writable;
     vq->shadow[head].count = (uint16_t)n;
-    vq->avail->ring[vq->avail_idx & vq->mask] = head;
-    vq->avail_idx++;
-    vq->in_flight++;
+    hand_over(vq, head, n, at);
     return V_OK;
+}
+
+int virtq_add(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
+              unsigned in, void *cookie)
+{
+    if (out + in == 1)
+        return add_one(vq, seg->addr, seg->len, in ? VIRTQ_DESC_F_WRITE : 0,
+                       cookie);
+    return add_many(vq, seg, out, in, cookie);
 }
 
 bool virtq_publish(struct virtq *vq)
@@ -184,6 +237,14 @@ bool virtq_publish(struct virtq *vq)
              VIRTQ_USED_F_NO_NOTIFY);
 }
 
+/* The ring is broken. What was seen of it and not taken is forgotten, so that
+ * one comparison tells virtq_get that there is nothing. */
+static void spoil(struct virtq *vq, enum virtq_fault fault)
+{
+    vq->fault = (uint8_t)fault;
+    vq->used_seen = vq->used_idx;
+}
+
 /*
  * Chains waiting to be taken, according to the used index `idx` of the
  * device. An index that runs ahead of what the device has is a fault.
@@ -193,7 +254,7 @@ static uint16_t check_used_index(struct virtq *vq, uint16_t idx)
     uint16_t pending = (uint16_t)(idx - vq->used_idx);
 
     if (pending > vq->in_flight) {
-        vq->fault = VIRTQ_BAD_INDEX;
+        spoil(vq, VIRTQ_BAD_INDEX);
         return 0;
     }
     vq->used_seen = idx;
@@ -224,18 +285,18 @@ static uint16_t look(struct virtq *vq)
 
 bool virtq_pending(struct virtq *vq)
 {
-    return !vq->fault && (vq->used_idx != vq->used_seen || look(vq) != 0);
+    return vq->used_idx != vq->used_seen || look(vq) != 0;
 }
 
 /* Puts the descriptors of a chain back on the free list. */
-static void free_chain(struct virtq *vq, uint16_t head)
+static inline void free_chain(struct virtq *vq, uint16_t head)
 {
     struct virtq_shadow *s = &vq->shadow[head];
-    uint16_t tail = head;
+    struct virtq_shadow *last = s;
 
     for (unsigned i = 1; i < s->count; i++)
-        tail = vq->shadow[tail].next;
-    vq->shadow[tail].next = vq->free_head;
+        last = &vq->shadow[last->next];
+    last->next = vq->free_head;
     vq->free_head = head;
     vq->free_count = (uint16_t)(vq->free_count + s->count);
     s->cookie = NULL;
@@ -251,19 +312,17 @@ void *virtq_get(struct virtq *vq, uint32_t *len)
 
     if (vq->used_idx == vq->used_seen && look(vq) == 0)
         return NULL;
-    if (vq->fault)
-        return NULL;
     e = &vq->used->ring[vq->used_idx & vq->mask];
     id = atomic_load_explicit(&e->id, memory_order_relaxed);
     written = atomic_load_explicit(&e->len, memory_order_relaxed);
     if (id >= vq->size) {
-        vq->fault = VIRTQ_BAD_ID;
+        spoil(vq, VIRTQ_BAD_ID);
         return NULL;
     }
     s = &vq->shadow[id];
     cookie = s->cookie;
     if (!cookie) {
-        vq->fault = VIRTQ_NOT_OURS;
+        spoil(vq, VIRTQ_NOT_OURS);
         return NULL;
     }
     *len = written <= s->writable ? written : VIRTQ_LEN_BAD;

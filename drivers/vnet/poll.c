@@ -118,6 +118,9 @@ void vnet_flush(struct vnet *v)
 {
     if (!v->running)
         return;
+    /* Until now. What arrived meanwhile waits in front of the device, or is
+     * lost there: no other counter of ours can tell. */
+    v->stats.rx_dry += virtq_dry(&v->rx.vq);
     if (virtq_publish(&v->rx.vq)) {
         v->stats.rx_notify++;
         v->dev->ops->notify(v->dev, VIRTIO_NET_RXQ);

@@ -104,6 +104,7 @@ struct vnet_rxq {
     uint32_t least;       /* smallest buffer, by MTU and ring */
     uint64_t reserve;     /* memory is scarce when less is left */
     uint32_t shortest;    /* any buffer has at least this many bytes */
+    uint16_t entries_max; /* of the ring, that one frame can have */
     struct rx_partial part;
 };
 
@@ -176,9 +177,78 @@ uint64_t vnet_choose_features(uint64_t offered, uint64_t refuse, uint16_t mtu,
 /* rxobj.c: packet objects, at most about `max`. */
 void rxobj_init(struct vnet_rxq *rx, uint32_t max);
 bool rxobj_low(const struct vnet_rxq *rx); /* the last few are left */
-struct rxbuf *rxobj_get(struct vnet_rxq *rx);
-void rxobj_put(struct vnet_rxq *rx, struct rxbuf *b);
+void rxobj_grow(struct vnet_rxq *rx);      /* if there may be more */
 void rxobj_destroy(struct vnet_rxq *rx);
+
+/* As many are kept back. When the user holds all others and there is no
+ * memory, frames still reach the user, who learns from vnet_bufs_low. */
+#define RXOBJ_SPARE 8u
+
+static inline struct rxbuf *rxobj_get(struct vnet_rxq *rx)
+{
+    struct rxbuf *b;
+
+    if (rx->objs_spare <= RXOBJ_SPARE)
+        rxobj_grow(rx);
+    b = rx->objs_free;
+    if (!b)
+        return NULL;
+    rx->objs_spare--;
+    rx->objs_free = (struct rxbuf *)(void *)b->pub.next;
+    return b;
+}
+
+static inline void rxobj_put(struct vnet_rxq *rx, struct rxbuf *b)
+{
+    b->held = false;
+    b->pub.next = (struct vnet_buf *)(void *)rx->objs_free; /* its first */
+    rx->objs_free = b;
+    rx->objs_spare++;
+}
+
+/* rxpost.c: chains. */
+int rxpost_init(struct vnet *v);              /* posts_max of them */
+void rxpost_destroy(struct vnet_rxq *rx);     /* drains a stopped ring */
+
+/* Posts up to n chains whose first fragment has `size` bytes. V_OK, V_NOMEM,
+ * or V_FULL when the ring has no room for a chain. */
+int rxpost_fill(struct vnet *v, uint32_t size, unsigned n);
+
+/* The chain was just got from the ring: it goes back as it is. */
+void rxpost_again(struct vnet_rxq *rx, struct rxpost *p);
+
+/* Frees the memory of a chain and the chain. */
+void rxpost_free(struct vnet_rxq *rx, struct rxpost *p);
+
+/* The first fragment has gone to a user. What else the chain has, the blocks
+ * of BIG, stays with it for the next time. */
+static inline void rxpost_spent(struct vnet_rxq *rx, struct rxpost *p)
+{
+    p->seg[0].block = NULL;
+    p->next = rx->posts_free;
+    rx->posts_free = p;
+}
+
+static inline uint32_t rxpost_len(const struct rxpost *p)
+{
+    uint32_t len = p->seg[0].len;
+
+    for (unsigned i = 1; i < p->nseg; i++)
+        len += p->seg[i].len;
+    return len;
+}
+
+/* An object for a frame that came in this chain. */
+static inline struct rxbuf *rxpost_object(struct vnet_rxq *rx,
+                                          struct rxpost *post)
+{
+    struct rxbuf *b = post->early;
+
+    if (!b)
+        return rxobj_get(rx);
+    post->early = NULL;
+    return b;
+}
 
 /* rxbuf.c */
 int rxbuf_init(struct vnet *v);             /* at open */
@@ -188,12 +258,18 @@ void rxbuf_stop(struct vnet_rxq *rx);       /* drains a stopped ring */
 void rxbuf_refill(struct vnet *v);
 bool rxbuf_refillable(const struct vnet *v);
 uint32_t rxbuf_size(const struct vnet *v);  /* bytes of the next buffer */
-void rxbuf_repost(struct vnet_rxq *rx, struct rxpost *p);
-void rxbuf_unpost(struct vnet_rxq *rx, struct rxpost *p);
 void rxbuf_free(struct vnet_rxq *rx, struct rxbuf *b);
 
 /* rx.c: up to budget frames to the client. */
 unsigned rx_poll(struct vnet *v, unsigned budget);
+
+/* rxpart.c: a frame of `need` entries begins, an entry more. `len`: what the
+ * ring said. True: it is complete. */
+bool rxpart_begin(struct vnet *v, struct rxpost *post,
+                  const struct virtio_net_hdr *hdr, uint16_t need,
+                  uint32_t len);
+bool rxpart_add(struct vnet *v, struct rxpost *post, uint32_t len);
+void rxpart_check(struct vnet *v); /* does its rest come at all? */
 void rx_drop_partial(struct vnet_rxq *rx);
 
 /* tx.c */

@@ -5,37 +5,15 @@
  * ring, the header is copied out once and then judged, the number of buffers
  * is bounded. A bad frame drops the buffers that are its own, is counted by
  * reason, and the next frame is taken.
+ *
+ * Nearly every frame lies in one fragment of one ring entry, and is made up
+ * here. The others are put together in rxpart.c.
  */
 #include "priv.h"
 
 #include <string.h>
 
-/* A frame whose rest does not come for this long means a broken device. */
-#define PARTIAL_MS 1000u
-
 #define RX_FRAME_MAX (65535u + VNET_ETH_HLEN + VLAN_HLEN)
-
-static struct rxbuf *next_of(const struct rxbuf *b)
-{
-    return (struct rxbuf *)(void *)b->pub.next; /* pub is the first */
-}
-
-static void drop_chain(struct vnet_rxq *rx, struct rxbuf *b)
-{
-    while (b) {
-        struct rxbuf *next = next_of(b);
-
-        rxbuf_free(rx, b);
-        b = next;
-    }
-}
-
-void rx_drop_partial(struct vnet_rxq *rx)
-{
-    if (rx->part.need)
-        drop_chain(rx, rx->part.first);
-    rx->part.need = 0;
-}
 
 static bool gso_negotiated(const struct vnet *v, uint8_t type)
 {
@@ -55,8 +33,6 @@ static bool read_gso(const struct vnet *v, const struct virtio_net_hdr *hdr,
 {
     uint8_t type = hdr->gso_type & (uint8_t)~VIRTIO_NET_HDR_GSO_ECN;
 
-    if (hdr->gso_type == VIRTIO_NET_HDR_GSO_NONE)
-        return true;
     if (!gso_negotiated(v, type) || hdr->gso_size == 0)
         return false;
     f->gso_type = type;
@@ -64,44 +40,44 @@ static bool read_gso(const struct vnet *v, const struct virtio_net_hdr *hdr,
     return true;
 }
 
-/* False: the checksum fields point outside the frame. Bits that are unknown
- * or not negotiated are ignored, and the stack verifies by itself. */
+/* A checksum that is left to us. False: it is outside the frame. */
 static bool read_csum(const struct vnet *v, const struct virtio_net_hdr *hdr,
                       struct vnet_frame *f)
 {
-    bool negotiated = virtio_has(v->dev, VIRTIO_NET_F_GUEST_CSUM);
-
-    if (hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) {
-        if (!negotiated || hdr->csum_start < VNET_ETH_HLEN ||
-            (uint32_t)hdr->csum_start + hdr->csum_offset + 2 > f->len)
-            return false;
-        f->csum = VNET_CSUM_PARTIAL;
-        f->csum_start = hdr->csum_start;
-        f->csum_offset = hdr->csum_offset;
-    } else if ((hdr->flags & VIRTIO_NET_HDR_F_DATA_VALID) && negotiated) {
-        f->csum = VNET_CSUM_VALID;
-    }
+    if (!virtio_has(v->dev, VIRTIO_NET_F_GUEST_CSUM) ||
+        hdr->csum_start < VNET_ETH_HLEN ||
+        (uint32_t)hdr->csum_start + hdr->csum_offset + 2 > f->len)
+        return false;
+    f->csum = VNET_CSUM_PARTIAL;
+    f->csum_start = hdr->csum_start;
+    f->csum_offset = hdr->csum_offset;
     return true;
 }
 
-/* The counter for what is wrong with the frame, or NULL. */
-static uint64_t *judge(struct vnet *v, const struct rx_partial *p,
-                       struct vnet_frame *f)
+/*
+ * The counter for what is wrong with the frame, or NULL. `first`: bytes of it
+ * in its first buffer. What the header says goes to `f`.
+ */
+static inline uint64_t *judge(struct vnet *v, const struct virtio_net_hdr *hdr,
+                              uint32_t first, struct vnet_frame *f)
 {
-    if (p->spoilt)
-        return p->spoilt;
-    if (!p->first || p->first->pub.len < VNET_ETH_HLEN)
+    if (first < VNET_ETH_HLEN)
         return &v->stats.rx_drop_short;
-    if (p->len > RX_FRAME_MAX)
+    if (f->len > RX_FRAME_MAX)
         return &v->stats.rx_drop_long;
-    if (!read_gso(v, &p->hdr, f))
+    if (hdr->gso_type != VIRTIO_NET_HDR_GSO_NONE && !read_gso(v, hdr, f))
         return &v->stats.rx_drop_gso;
-    if (!read_csum(v, &p->hdr, f))
-        return &v->stats.rx_drop_csum;
+    if (hdr->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
+        return read_csum(v, hdr, f) ? NULL : &v->stats.rx_drop_csum;
+    /* Bits that are unknown or not negotiated are ignored: the stack verifies
+     * by itself. */
+    if ((hdr->flags & VIRTIO_NET_HDR_F_DATA_VALID) &&
+        virtio_has(v->dev, VIRTIO_NET_F_GUEST_CSUM))
+        f->csum = VNET_CSUM_VALID;
     return NULL;
 }
 
-static uint64_t *histogram(struct vnet_stats *s, unsigned entries)
+static inline uint64_t *histogram(struct vnet_stats *s, unsigned entries)
 {
     if (entries <= 2)
         return entries == 1 ? &s->rx_bufs_1 : &s->rx_bufs_2;
@@ -110,251 +86,144 @@ static uint64_t *histogram(struct vnet_stats *s, unsigned entries)
     return entries <= 8 ? &s->rx_bufs_5_8 : &s->rx_bufs_9_up;
 }
 
-static void count(struct vnet_stats *s, const struct vnet_frame *f,
-                  unsigned entries)
+/* `entries`: of the ring, that the frame had. */
+static inline void hand_up(struct vnet *v, const struct vnet_frame *f,
+                           unsigned entries)
 {
+    struct vnet_stats *s = &v->stats;
+
     s->rx_frames++;
     s->rx_bytes += f->len;
     s->rx_bufs += entries;
     ++*histogram(s, entries);
-    s->rx_gso_frames += f->gso_type != 0;
-    s->rx_csum_valid += f->csum == VNET_CSUM_VALID;
-    s->rx_csum_partial += f->csum == VNET_CSUM_PARTIAL;
+    if (f->gso_type)
+        s->rx_gso_frames++;
+    if (f->csum == VNET_CSUM_VALID)
+        s->rx_csum_valid++;
+    else if (f->csum == VNET_CSUM_PARTIAL)
+        s->rx_csum_partial++;
+    v->rx.bufs_held += f->nbufs;
+    rxsize_add(&v->rx.size, f->len);
+    v->client->rx(v->client_arg, f);
 }
 
-/* The frame is complete: hands it up, or drops it. True: handed up. */
+/* A frame of several fragments is complete. True: handed up. */
 static bool finish(struct vnet *v)
 {
-    struct vnet_rxq *rx = &v->rx;
-    struct rx_partial *p = &rx->part;
+    struct rx_partial *p = &v->rx.part;
     struct vnet_frame f = {
         .buf = (struct vnet_buf *)(void *)p->first, /* pub is the first */
         .len = p->len,
         .nbufs = p->bufs,
         .csum = VNET_CSUM_UNKNOWN,
     };
-    uint64_t *reason = judge(v, p, &f);
+    uint64_t *reason = p->spoilt;
 
-    p->need = 0;
+    if (!reason)
+        reason = judge(v, &p->hdr, p->first ? p->first->pub.len : 0, &f);
     if (reason) {
         ++*reason;
-        drop_chain(rx, p->first);
+        rx_drop_partial(&v->rx);
         return false;
     }
-    for (struct rxbuf *b = p->first; b; b = next_of(b))
-        b->held = true;
-    rx->bufs_held += f.nbufs;
-    rxsize_add(&rx->size, f.len);
-    count(&v->stats, &f, p->have);
-    v->client->rx(v->client_arg, &f);
+    p->need = 0;
+    hand_up(v, &f, p->have);
     return true;
 }
 
-/* How many ring entries the frame of this header has; 0: nonsense. */
-static uint16_t entries_of(const struct vnet *v,
-                           const struct virtio_net_hdr *hdr)
+/* ---- frames of one fragment ---- */
+
+/* The first fragment itself, behind the header. */
+static inline struct rxbuf *take(struct vnet_rxq *rx, struct rxpost *post)
 {
-    if (v->rx.mode != VNET_RX_MERGEABLE)
-        return 1;
-    if (hdr->num_buffers > virtq_size(&v->rx.vq) ||
-        hdr->num_buffers > RX_BIG_BYTES / v->rx.shortest + 2)
-        return 0;
-    return hdr->num_buffers;
-}
+    struct rxbuf *b = rxpost_object(rx, post);
 
-/* ---- fragments become packet objects ---- */
-
-/* `early`: where one may lie that was made when the chain was posted. */
-static struct rxbuf *new_object(struct vnet *v, struct rxbuf **early)
-{
-    struct rxbuf *b = NULL;
-
-    if (early && *early) {
-        b = *early;
-        *early = NULL;
-    }
     if (!b)
-        b = rxobj_get(&v->rx);
-    if (b)
-        v->stats.rx_objects++;
-    else
-        v->rx.part.spoilt = &v->stats.rx_drop_nomem;
+        return NULL;
+    b->block = post->seg[0].block;
+    b->pub.data = post->seg[0].mem + RX_HDR_BYTES;
+    rxpost_spent(rx, post);
     return b;
 }
 
-static void append(struct rx_partial *p, struct rxbuf *b, uint8_t *data,
-                   uint32_t len)
+/* A copy of `len` bytes. The chain goes back, an early object with it. */
+static inline struct rxbuf *copy(struct vnet *v, struct rxpost *post,
+                                 uint32_t len)
 {
-    b->pub.next = NULL;
-    b->pub.data = data;
-    b->pub.len = len;
-    if (p->last)
-        p->last->pub.next = &b->pub;
-    else
-        p->first = b;
-    p->last = b;
-    p->bufs++;
-}
+    struct rxbuf *b = rxobj_get(&v->rx);
 
-/* Does the fragment begin where the frame ends so far, in the same block? */
-static bool adjacent(const struct rx_partial *p, const struct rxseg *s)
-{
-    return p->last && p->last->block == s->block &&
-           p->last->pub.data + p->last->pub.len == s->mem;
-}
-
-/*
- * `len` bytes of the frame from `off` on in the fragment, whose reference
- * passes to the packet object that gets them.
- */
-static void take_seg(struct vnet *v, struct rxpost *post, struct rxseg *s,
-                     uint32_t off, uint32_t len)
-{
-    struct rx_partial *p = &v->rx.part;
-    struct rxbuf *b;
-
-    p->len += len;
-    if (adjacent(p, s)) {
-        p->last->pub.len += len;
-        v->stats.rx_coalesced++;
-        return; /* one reference holds both; the other goes with the chain */
-    }
-    b = new_object(v, &post->early);
     if (!b)
-        return;
-    b->block = s->block;
-    append(p, b, s->mem + off, len);
-    s->block = NULL;
-}
-
-/* A small frame alone in its chain: copied, and the chain goes back. */
-static bool copy_small(struct vnet *v, struct rxpost *post, uint32_t len)
-{
-    struct rx_partial *p = &v->rx.part;
-    struct rxbuf *b;
-
-    if (len > v->config.rx_copy || p->need != 1 || len == 0 ||
-        len > post->seg[0].len - RX_HDR_BYTES)
-        return false;
-    b = new_object(v, NULL); /* an early one stays with the chain */
-    if (!b)
-        return false;
+        return NULL;
     b->block = NULL;
+    b->pub.data = b->copy;
     memcpy(b->copy, post->seg[0].mem + RX_HDR_BYTES, len);
-    append(p, b, b->copy, len);
-    p->len = len;
+    rxpost_again(&v->rx, post);
     v->stats.rx_copied++;
-    return true;
+    return b;
 }
 
-/* All bytes of the chain, `off` of which belong to the virtio header. */
-static void take_chain(struct vnet *v, struct rxpost *post, uint32_t off,
-                       uint32_t len)
-{
-    for (unsigned i = 0; i < post->nseg && len > 0; i++) {
-        struct rxseg *s = &post->seg[i];
-        uint32_t n = s->len - off < len ? s->len - off : len;
-
-        take_seg(v, post, s, off, n);
-        len -= n;
-        off = 0;
-    }
-}
-
-static uint32_t chain_len(const struct rxpost *post)
-{
-    uint32_t len = 0;
-
-    for (unsigned i = 0; i < post->nseg; i++)
-        len += post->seg[i].len;
-    return len;
-}
-
-/* 5.1.6.4.1: all buffers of a frame but the last are full. */
-static void check_full(struct vnet *v, const struct rxpost *post, uint32_t len)
-{
-    struct rx_partial *p = &v->rx.part;
-
-    if (len == 0 || (p->have < p->need && len != chain_len(post)))
-        p->spoilt = &v->stats.rx_drop_incomplete;
-}
-
-static void drop_one(struct vnet *v, struct rxpost *post, uint64_t *reason)
+static void drop(struct vnet *v, struct rxpost *post, uint64_t *reason)
 {
     ++*reason;
-    rxbuf_repost(&v->rx, post);
+    rxpost_again(&v->rx, post);
+}
+
+/* A frame of `len` bytes, all in the first fragment. True: handed up. */
+static inline bool whole(struct vnet *v, struct rxpost *post,
+                         const struct virtio_net_hdr *hdr, uint32_t len)
+{
+    struct vnet_frame f = {.len = len, .nbufs = 1};
+    uint64_t *reason = judge(v, hdr, len, &f);
+    struct rxbuf *b;
+
+    if (reason) {
+        drop(v, post, reason);
+        return false;
+    }
+    b = len <= v->config.rx_copy ? copy(v, post, len) : take(&v->rx, post);
+    if (!b) {
+        drop(v, post, &v->stats.rx_drop_nomem);
+        return false;
+    }
+    v->stats.rx_objects++;
+    b->held = true;
+    b->pub.next = NULL;
+    b->pub.len = len;
+    f.buf = &b->pub;
+    hand_up(v, &f, 1);
+    return true;
 }
 
 /* ---- ring entries become frames ---- */
 
-/* The first entry of a frame, of which `len` bytes were written. */
-static void begin(struct vnet *v, struct rxpost *post, uint32_t len)
+/* How many ring entries the frame of this header has; 0: nonsense. */
+static inline uint16_t entries_of(const struct vnet_rxq *rx,
+                                  const struct virtio_net_hdr *hdr)
 {
-    struct rx_partial *p = &v->rx.part;
+    if (rx->mode != VNET_RX_MERGEABLE)
+        return 1;
+    return hdr->num_buffers <= rx->entries_max ? hdr->num_buffers : 0;
+}
+
+/* The first entry of a frame. True: it was all, and was handed up. */
+static inline bool begin(struct vnet *v, struct rxpost *post, uint32_t len)
+{
+    struct virtio_net_hdr hdr;
+    uint16_t need;
 
     if (len < RX_HDR_BYTES) {
-        drop_one(v, post, &v->stats.rx_drop_short);
-        return;
+        drop(v, post, &v->stats.rx_drop_short);
+        return false;
     }
-    memcpy(&p->hdr, post->seg[0].mem, sizeof(p->hdr));
-    p->need = entries_of(v, &p->hdr);
-    if (p->need == 0) {
-        drop_one(v, post, &v->stats.rx_drop_num_buffers);
-        return;
+    memcpy(&hdr, post->seg[0].mem, sizeof(hdr));
+    need = entries_of(&v->rx, &hdr);
+    if (need == 0) {
+        drop(v, post, &v->stats.rx_drop_num_buffers);
+        return false;
     }
-    p->first = p->last = NULL;
-    p->len = 0;
-    p->bufs = 0;
-    p->have = 1;
-    p->spoilt = NULL;
-    check_full(v, post, len);
-    if (copy_small(v, post, len - RX_HDR_BYTES)) {
-        rxbuf_repost(&v->rx, post);
-        return;
-    }
-    if (p->need > 1)
-        p->since_ns = plat_now_ns();
-    take_chain(v, post, RX_HDR_BYTES, len - RX_HDR_BYTES);
-    rxbuf_unpost(&v->rx, post);
-}
-
-/* One more entry of the frame that has begun. */
-static void go_on(struct vnet *v, struct rxpost *post, uint32_t len)
-{
-    v->rx.part.have++;
-    check_full(v, post, len);
-    take_chain(v, post, 0, len);
-    rxbuf_unpost(&v->rx, post);
-}
-
-/* One used entry. True when it completed a frame that was handed up. */
-static bool rx_one(struct vnet *v, struct rxpost *post, uint32_t len)
-{
-    struct rx_partial *p = &v->rx.part;
-    bool too_long = len == VIRTQ_LEN_BAD;
-
-    if (too_long)
-        len = chain_len(post);
-    if (p->need == 0)
-        begin(v, post, len);
-    else
-        go_on(v, post, len);
-    if (too_long)
-        p->spoilt = &v->stats.rx_drop_len_bad;
-    return p->need != 0 && p->have == p->need && finish(v);
-}
-
-/* A frame that stays incomplete: the device has lost its way. */
-static void check_partial(struct vnet *v)
-{
-    struct rx_partial *p = &v->rx.part;
-
-    if (p->need == 0 ||
-        plat_now_ns() - p->since_ns < PARTIAL_MS * NS_PER_MS)
-        return;
-    v->stats.rx_drop_incomplete++;
-    rx_drop_partial(&v->rx);
-    vnet_break(v, "a received frame was never finished");
+    if (need == 1 && len <= post->seg[0].len) /* and not VIRTQ_LEN_BAD */
+        return whole(v, post, &hdr, len - RX_HDR_BYTES);
+    return rxpart_begin(v, post, &hdr, need, len) && finish(v);
 }
 
 unsigned rx_poll(struct vnet *v, unsigned budget)
@@ -372,8 +241,12 @@ unsigned rx_poll(struct vnet *v, unsigned budget)
         if (!post)
             break;
         entries++;
-        frames += rx_one(v, post, len);
+        if (rx->part.need == 0)
+            frames += begin(v, post, len);
+        else
+            frames += rxpart_add(v, post, len) && finish(v);
     }
-    check_partial(v);
+    if (rx->part.need)
+        rxpart_check(v);
     return entries >= entries_max ? budget : frames;
 }

@@ -1,11 +1,9 @@
 /*
- * Receive buffers: what is posted, how large, and how it comes back.
- * Virtio 1.3, section 5.1.6.3.
+ * Receive buffers: how many are posted, how large and when, and how they come
+ * back from the user. Virtio 1.3, section 5.1.6.3.
  *
- * Memory is cut from blocks (rxfrag.c); a chain of the ring holds one
- * fragment, or in BIG mode a small one and as many blocks as 64 KiB take.
- * The virtio header stands at the start of the first, in front of the frame.
- * When a frame arrives, its fragments pass to packet objects (rxobj.c).
+ * Memory is cut from blocks (rxfrag.c) and posted in chains (rxpost.c). When a
+ * frame arrives, its fragments pass to packet objects (rxobj.c).
  */
 #include "priv.h"
 
@@ -97,23 +95,12 @@ static uint16_t posts_wanted(const struct vnet *v, uint32_t bytes)
     return (uint16_t)(fit < ring ? fit : ring);
 }
 
-static int make_posts(struct vnet *v)
+/* A frame has no more entries than the ring, nor than the longest takes. */
+static uint16_t entries_max(const struct vnet *v)
 {
-    struct vnet_rxq *rx = &v->rx;
-    uint32_t each = sizeof(struct rxpost) +
-                    rx->post_segs * sizeof(struct rxseg);
+    uint32_t most = RX_BIG_BYTES / v->rx.shortest + 2;
 
-    rx->posts_bytes = rx->posts_max * each;
-    rx->posts = plat_dma_alloc(rx->posts_bytes, CACHE_LINE);
-    if (!rx->posts)
-        return V_NOMEM;
-    for (unsigned i = 0; i < rx->posts_max; i++) {
-        struct rxpost *p = (struct rxpost *)(void *)(rx->posts + i * each);
-
-        p->next = rx->posts_free;
-        rx->posts_free = p;
-    }
-    return V_OK;
+    return (uint16_t)(most < v->info.rx_ring ? most : v->info.rx_ring);
 }
 
 int rxbuf_start(struct vnet *v)
@@ -132,6 +119,7 @@ int rxbuf_start(struct vnet *v)
         ring = RXFRAG_PAGE; /* will do, where there are no large blocks */
     if (rx->mode == VNET_RX_MERGEABLE && rx->shortest > ring)
         rx->shortest = ring;
+    rx->entries_max = entries_max(v);
     /* The faulty size is to be measured, not mended by accident. */
     rx->frag.tails = v->config.rx_size != VNET_RXBUF_MTU_FAULTY;
     rxfrag_largest(&rx->frag, rxbuf_size(v));
@@ -141,93 +129,7 @@ int rxbuf_start(struct vnet *v)
                             ? RX_BIG_BYTES
                             : rxfrag_cost(&rx->frag, rxbuf_size(v)));
     rx->batch = batch_of(rx->posts_max);
-    return make_posts(v);
-}
-
-/* ---- a chain ---- */
-
-/* Frees the memory of a chain and the chain. */
-void rxbuf_unpost(struct vnet_rxq *rx, struct rxpost *p)
-{
-    for (unsigned i = 0; i < p->nseg; i++)
-        if (p->seg[i].block)
-            rxfrag_put(&rx->frag, p->seg[i].block);
-    if (p->early)
-        rxobj_put(rx, p->early);
-    p->early = NULL;
-    p->nseg = 0;
-    p->next = rx->posts_free;
-    rx->posts_free = p;
-}
-
-/* BIG: blocks behind the first fragment, up to the longest frame. */
-static bool add_blocks(struct vnet_rxq *rx, struct rxpost *p)
-{
-    uint32_t len = p->seg[0].len;
-
-    while (len < RX_BIG_BYTES) {
-        if (p->nseg == rx->post_segs ||
-            !rxfrag_whole(&rx->frag, &p->seg[p->nseg]))
-            return false;
-        len += p->seg[p->nseg++].len;
-    }
-    return true;
-}
-
-static bool fill(struct vnet *v, struct rxpost *p, uint32_t size)
-{
-    struct vnet_rxq *rx = &v->rx;
-    /* Only merging makes do with less than a whole frame. */
-    uint32_t least = rx->mode == VNET_RX_MERGEABLE ? rx->shortest : size;
-
-    if (!rxfrag_cut(&rx->frag, size, least, &p->seg[0]))
-        return false;
-    p->nseg = 1;
-    if (rx->mode == VNET_RX_BIG && !add_blocks(rx, p))
-        return false;
-    if (v->config.rx_early)
-        p->early = rxobj_get(rx);
-    return !v->config.rx_early || p->early;
-}
-
-static int add_chain(struct vnet_rxq *rx, struct rxpost *p)
-{
-    struct virtq_seg seg[RX_FRAME_BUFS_MAX];
-
-    for (unsigned i = 0; i < p->nseg; i++) {
-        const struct rxseg *s = &p->seg[i];
-
-        seg[i].addr = s->block->dma + (uint64_t)(s->mem - s->block->mem);
-        seg[i].len = s->len;
-    }
-    return virtq_add(&rx->vq, seg, 0, p->nseg, p);
-}
-
-/* V_OK, V_NOMEM, V_FULL when the ring has no room for the chain. */
-static int post_one(struct vnet *v, uint32_t size)
-{
-    struct vnet_rxq *rx = &v->rx;
-    struct rxpost *p = rx->posts_free;
-    int err = V_NOMEM;
-
-    rx->posts_free = p->next;
-    if (fill(v, p, size))
-        err = add_chain(rx, p);
-    if (err) {
-        rxbuf_unpost(rx, p);
-        return err;
-    }
-    for (unsigned i = 0; i < p->nseg; i++)
-        v->stats.rx_refill_bytes += p->seg[i].len;
-    v->stats.rx_refill_bufs++;
-    return V_OK;
-}
-
-/* The chain was just got from the ring, so there is room for it. */
-void rxbuf_repost(struct vnet_rxq *rx, struct rxpost *p)
-{
-    if (add_chain(rx, p) != V_OK)
-        rxbuf_unpost(rx, p);
+    return rxpost_init(v);
 }
 
 /* ---- the ring ---- */
@@ -271,15 +173,13 @@ void rxbuf_refill(struct vnet *v)
 {
     struct vnet_rxq *rx = &v->rx;
     uint32_t size;
-    int err = V_OK;
+    int err;
 
     note_readings(v);
     if (missing(rx) < rx->batch && !rx->starved)
         return;
     size = rxbuf_size(v);
-    while (missing(rx) > 0 && virtq_room(&rx->vq) >= rx->post_segs &&
-           err == V_OK)
-        err = post_one(v, size);
+    err = rxpost_fill(v, size, missing(rx));
     v->stats.rx_refills++;
     rx->starved = err == V_NOMEM;
     rx->returned = false;
@@ -302,14 +202,7 @@ bool rxbuf_refillable(const struct vnet *v)
 
 void rxbuf_stop(struct vnet_rxq *rx)
 {
-    struct rxpost *p;
-
-    while ((p = virtq_drain(&rx->vq)) != NULL)
-        rxbuf_unpost(rx, p);
-    if (rx->posts)
-        plat_dma_free(rx->posts, rx->posts_bytes);
-    rx->posts = NULL;
-    rx->posts_free = NULL;
+    rxpost_destroy(rx);
     rx->starved = false;
 }
 

@@ -100,12 +100,10 @@ static struct rxblock *get(struct rxfrag *f)
     return b;
 }
 
-void rxfrag_put(struct rxfrag *f, struct rxblock *b)
+void rxfrag_idle(struct rxfrag *f, struct rxblock *b)
 {
     struct rxblock **list;
 
-    if (--b->refs > 0)
-        return;
     if (b->size != RXFRAG_PAGE && b->size != f->large) {
         release(f, b);
         return;
@@ -135,33 +133,20 @@ void rxfrag_largest(struct rxfrag *f, uint32_t size)
         release(f, take(f, &f->free_large));
 }
 
-bool rxfrag_cut(struct rxfrag *f, uint32_t size, uint32_t least,
-                struct rxseg *seg)
+struct rxblock *rxfrag_renew(struct rxfrag *f, uint32_t *size, uint32_t least)
 {
-    uint32_t rest;
-
-    if (f->cur && f->cur->size - f->off < size)
-        retire(f);
-    if (!f->cur) {
-        f->cur = get(f);
-        f->off = 0;
-    }
+    retire(f);
+    f->cur = get(f);
+    f->off = 0;
     if (!f->cur)
-        return false;
-    if (f->cur->size < size) {
-        if (f->cur->size < least) {
+        return NULL;
+    if (f->cur->size < *size) {
+        if (f->cur->size < least)
             retire(f);
-            return false;
-        }
-        size = f->cur->size;
+        else
+            *size = f->cur->size;
     }
-    seg->block = f->cur;
-    seg->mem = f->cur->mem + f->off;
-    rest = f->cur->size - f->off - size;
-    seg->len = rest < size && f->tails ? size + rest : size;
-    f->off += seg->len;
-    f->cur->refs++;
-    return true;
+    return f->cur;
 }
 
 bool rxfrag_whole(struct rxfrag *f, struct rxseg *seg)
@@ -172,6 +157,7 @@ bool rxfrag_whole(struct rxfrag *f, struct rxseg *seg)
         return false;
     seg->block = b;
     seg->mem = b->mem;
+    seg->dma = b->dma;
     seg->len = b->size;
     return true;
 }

@@ -28,6 +28,7 @@ struct rxblock {
 struct rxseg {
     struct rxblock *block;
     uint8_t *mem;
+    uint64_t dma;
     uint32_t len;
 };
 
@@ -62,13 +63,36 @@ void rxfrag_largest(struct rxfrag *f, uint32_t size);
  * included. */
 uint32_t rxfrag_cost(const struct rxfrag *f, uint32_t size);
 
+/* The next block to cut up, when cur has no `size` bytes left. Lowers *size
+ * where only a page could be had. NULL: no memory. */
+struct rxblock *rxfrag_renew(struct rxfrag *f, uint32_t *size,
+                             uint32_t least);
+
 /*
  * A fragment of `size` bytes; what is left of its block is added when it is
  * too little for another one like it. At least `least` bytes when the block
  * is a page. False: no memory.
  */
-bool rxfrag_cut(struct rxfrag *f, uint32_t size, uint32_t least,
-                struct rxseg *seg);
+static inline bool rxfrag_cut(struct rxfrag *f, uint32_t size, uint32_t least,
+                              struct rxseg *seg)
+{
+    struct rxblock *b = f->cur;
+    uint32_t left;
+
+    if (!b || b->size - f->off < size) {
+        b = rxfrag_renew(f, &size, least);
+        if (!b)
+            return false;
+    }
+    left = b->size - f->off;
+    seg->block = b;
+    seg->mem = b->mem + f->off;
+    seg->dma = b->dma + f->off;
+    seg->len = left - size < size && f->tails ? left : size;
+    f->off += seg->len;
+    b->refs++;
+    return true;
+}
 
 /* A whole block as one fragment. False: no memory. */
 bool rxfrag_whole(struct rxfrag *f, struct rxseg *seg);
@@ -79,7 +103,14 @@ uint64_t rxfrag_left(const struct rxfrag *f);
 /* Asks for a block again if there was no memory, to see if there is now. */
 void rxfrag_probe(struct rxfrag *f);
 
+/* Takes back a block that nobody uses. */
+void rxfrag_idle(struct rxfrag *f, struct rxblock *b);
+
 /* Gives back one reference. */
-void rxfrag_put(struct rxfrag *f, struct rxblock *b);
+static inline void rxfrag_put(struct rxfrag *f, struct rxblock *b)
+{
+    if (--b->refs == 0)
+        rxfrag_idle(f, b);
+}
 
 #endif

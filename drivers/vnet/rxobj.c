@@ -7,12 +7,8 @@
 
 #define OBJ_BYTES 256u
 
-/* As many are kept back. When the user holds all others and there is no
- * memory, frames still reach the user, who learns from vnet_bufs_low. */
-#define SPARE 8u
-
 /* The first object's place in a page holds the link to the next page. */
-static void grow(struct vnet_rxq *rx)
+void rxobj_grow(struct vnet_rxq *rx)
 {
     uint8_t *page;
 
@@ -31,35 +27,13 @@ static void grow(struct vnet_rxq *rx)
 
 bool rxobj_low(const struct vnet_rxq *rx)
 {
-    return rx->objs_spare < SPARE;
-}
-
-struct rxbuf *rxobj_get(struct vnet_rxq *rx)
-{
-    struct rxbuf *b;
-
-    if (rx->objs_spare <= SPARE)
-        grow(rx);
-    b = rx->objs_free;
-    if (!b)
-        return NULL;
-    rx->objs_spare--;
-    rx->objs_free = (struct rxbuf *)(void *)b->pub.next;
-    return b;
-}
-
-void rxobj_put(struct vnet_rxq *rx, struct rxbuf *b)
-{
-    b->held = false;
-    b->pub.next = (struct vnet_buf *)(void *)rx->objs_free; /* its first */
-    rx->objs_free = b;
-    rx->objs_spare++;
+    return rx->objs_spare < RXOBJ_SPARE;
 }
 
 void rxobj_init(struct vnet_rxq *rx, uint32_t max)
 {
     rx->objs_max = max;
-    grow(rx);
+    rxobj_grow(rx);
 }
 
 void rxobj_destroy(struct vnet_rxq *rx)

@@ -2,27 +2,15 @@
 #include "vnet/rxsize.h"
 
 #define ETH_VLAN_HLEN 18u
-#define PLACES 8  /* binary places of the average */
-#define WEIGHT 64 /* a new frame counts 1/64 */
 
 static uint32_t align_up(uint32_t n)
 {
     return (n + RXSIZE_ALIGN - 1) & ~(RXSIZE_ALIGN - 1);
 }
 
-void rxsize_add(struct rxsize *s, uint32_t len)
-{
-    uint32_t value = len << PLACES;
-
-    if (s->avg == 0)
-        s->avg = value;
-    else
-        s->avg = (s->avg * (WEIGHT - 1) + value) / WEIGHT;
-}
-
 uint32_t rxsize_avg(const struct rxsize *s)
 {
-    return (s->avg + (1u << (PLACES - 1))) >> PLACES;
+    return (s->avg + (1u << (RXSIZE_PLACES - 1))) >> RXSIZE_PLACES;
 }
 
 uint32_t rxsize_mtu(uint32_t hdr, uint32_t mtu)

@@ -18,8 +18,19 @@ struct rxsize {
     uint32_t avg; /* average length, with 8 binary places; 0: none yet */
 };
 
+#define RXSIZE_PLACES 8  /* binary places of the average */
+#define RXSIZE_WEIGHT 64 /* a new frame counts 1/64 */
+
 /* A frame of len bytes has come, 1 .. 65549. */
-void rxsize_add(struct rxsize *s, uint32_t len);
+static inline void rxsize_add(struct rxsize *s, uint32_t len)
+{
+    uint32_t value = len << RXSIZE_PLACES;
+
+    if (s->avg == 0)
+        s->avg = value;
+    else
+        s->avg = (s->avg * (RXSIZE_WEIGHT - 1) + value) / RXSIZE_WEIGHT;
+}
 
 /* The average in whole bytes, rounded; 0: no frame yet. */
 uint32_t rxsize_avg(const struct rxsize *s);

@@ -120,6 +120,10 @@ uint16_t virtq_room(const struct virtq *vq);
 /* Chains that the device has, published or not. */
 uint16_t virtq_in_flight(const struct virtq *vq);
 
+/* Is the device done with every chain that it can see? For a reading, not for
+ * a decision: nothing is checked. */
+bool virtq_dry(const struct virtq *vq);
+
 /*
  * Adds one chain: first `out` segments that the device reads, then `in`
  * segments that it writes. The memory belongs to the device until virtq_get
@@ -132,6 +136,9 @@ uint16_t virtq_in_flight(const struct virtq *vq);
  */
 int virtq_add(struct virtq *vq, const struct virtq_seg *seg, unsigned out,
               unsigned in, void *cookie);
+
+/* virtq_add for one segment that the device writes: a receive buffer. */
+int virtq_add_in(struct virtq *vq, uint64_t addr, uint32_t len, void *cookie);
 
 /*
  * Makes every chain added so far visible to the device. Returns true when

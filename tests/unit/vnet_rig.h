@@ -49,7 +49,8 @@ static inline const struct rxpost *rig_post(const struct vnet_rxq *rx,
     return (const void *)(rx->posts + i * each);
 }
 
-/* References to blocks from the memory that is posted. */
+/* References to blocks from the memory that is posted, and from what a chain
+ * keeps of it after a frame has taken its first fragment. */
 static inline uint64_t rig_posted_refs(const struct vnet_rxq *rx)
 {
     uint64_t refs = 0;
@@ -57,8 +58,10 @@ static inline uint64_t rig_posted_refs(const struct vnet_rxq *rx)
     for (unsigned i = 0; rx->posts && i < rx->posts_max; i++) {
         const struct rxpost *p = rig_post(rx, i);
 
-        refs += p->nseg;
-        CHECK(p->nseg == 0 || !rig.v->config.rx_early == !p->early);
+        for (unsigned k = 0; k < p->nseg; k++)
+            refs += p->seg[k].block != NULL;
+        CHECK(p->nseg == 0 || !p->seg[0].block ||
+              !rig.v->config.rx_early == !p->early);
     }
     return refs;
 }

@@ -51,14 +51,14 @@ static uint16_t queue_max(struct virtio_dev *dev, uint16_t q)
 static int queue_enable(struct virtio_dev *dev, const struct virtq *vq)
 {
     struct bench_dev *d = of(dev);
+    struct bench_ring *r;
 
-    if (virtq_index(vq) != VIRTIO_NET_RXQ)
-        return V_OK;
-    d->desc = (struct virtq_desc *)(uintptr_t)virtq_desc_dma(vq);
-    d->avail = (struct virtq_avail *)(uintptr_t)virtq_driver_dma(vq);
-    d->used = (struct virtq_used *)(uintptr_t)virtq_device_dma(vq);
-    d->size = virtq_size(vq);
-    d->seen = d->filled = 0;
+    r = virtq_index(vq) == VIRTIO_NET_RXQ ? &d->rx : &d->tx;
+    r->desc = (struct virtq_desc *)(uintptr_t)virtq_desc_dma(vq);
+    r->avail = (struct virtq_avail *)(uintptr_t)virtq_driver_dma(vq);
+    r->used = (struct virtq_used *)(uintptr_t)virtq_device_dma(vq);
+    r->size = virtq_size(vq);
+    r->seen = r->filled = 0;
     return V_OK;
 }
 
@@ -127,62 +127,86 @@ struct virtio_dev *bench_dev_init(struct bench_dev *d, uint64_t set)
 
 /* ---- frames ---- */
 
-/* Writes up to `left` bytes into the chain at `head`: bytes written. */
-static uint32_t write_chain(struct bench_dev *d, uint16_t head, uint32_t left)
+/* The bytes of the frame that is being delivered; NULL: any will do. */
+struct source {
+    const uint8_t *data;
+    uint32_t left; /* with the virtio header, whose place is skipped */
+    uint32_t skip;
+};
+
+static void copy_out(struct source *from, const struct virtq_desc *s,
+                     uint32_t n)
+{
+    uint8_t *to = (uint8_t *)(uintptr_t)s->addr;
+    uint32_t skip = from->skip < n ? from->skip : n;
+
+    from->skip -= skip;
+    memcpy(to + skip, from->data, n - skip);
+    from->data += n - skip;
+}
+
+/* Writes as much of the frame as fits into the chain at `head`: bytes. */
+static uint32_t write_chain(const struct bench_ring *r, uint16_t head,
+                            struct source *from)
 {
     uint32_t done = 0;
 
-    for (uint16_t i = head;; i = d->desc[i].next) {
-        const struct virtq_desc *s = &d->desc[i];
-        uint32_t n = s->len < left ? s->len : left;
+    for (uint16_t i = head;; i = r->desc[i].next) {
+        const struct virtq_desc *s = &r->desc[i];
+        uint32_t n = s->len < from->left ? s->len : from->left;
 
-        if (d->copies)
-            memcpy((void *)(uintptr_t)s->addr, payload, n);
+        if (from->data)
+            copy_out(from, s, n);
         done += n;
-        left -= n;
-        if (left == 0 || !(s->flags & VIRTQ_DESC_F_NEXT))
+        from->left -= n;
+        if (from->left == 0 || !(s->flags & VIRTQ_DESC_F_NEXT))
             return done;
     }
 }
 
-static uint32_t chain_bytes(const struct bench_dev *d, uint16_t head)
+static uint32_t chain_bytes(const struct bench_ring *r, uint16_t head)
 {
     uint32_t len = 0;
     uint16_t i = head;
 
     for (;;) {
-        len += d->desc[i].len;
-        if (!(d->desc[i].flags & VIRTQ_DESC_F_NEXT))
+        len += r->desc[i].len;
+        if (!(r->desc[i].flags & VIRTQ_DESC_F_NEXT))
             return len;
-        i = d->desc[i].next;
+        i = r->desc[i].next;
     }
 }
 
-static uint16_t head_at(const struct bench_dev *d, uint16_t at)
+static uint16_t head_at(const struct bench_ring *r, uint16_t at)
 {
-    return d->avail->ring[at & (d->size - 1u)];
+    return r->avail->ring[at & (r->size - 1u)];
+}
+
+static uint16_t there(const struct bench_ring *r)
+{
+    return (uint16_t)(atomic_load_explicit(&r->avail->idx,
+                                           memory_order_acquire) -
+                      r->seen);
 }
 
 /* How many entries `len` bytes need; 0: there are not so many. */
-static uint16_t entries_for(const struct bench_dev *d, uint32_t len)
+static uint16_t entries_for(const struct bench_ring *r, uint32_t len)
 {
-    uint16_t there = (uint16_t)(atomic_load_explicit(&d->avail->idx,
-                                                     memory_order_acquire) -
-                                d->seen);
+    uint16_t most = there(r);
     uint16_t n = 0;
     uint32_t room = 0;
 
-    while (room < len && n < there)
-        room += chain_bytes(d, head_at(d, (uint16_t)(d->seen + n++)));
+    while (room < len && n < most)
+        room += chain_bytes(r, head_at(r, (uint16_t)(r->seen + n++)));
     return room >= len ? n : 0;
 }
 
 static void write_header(struct bench_dev *d, uint16_t n, uint32_t len)
 {
     struct virtio_net_hdr hdr = {.num_buffers = n};
-    const struct virtq_desc *s = &d->desc[head_at(d, d->seen)];
+    const struct virtq_desc *s = &d->rx.desc[head_at(&d->rx, d->rx.seen)];
 
-    if (len > HDR_BYTES + WIRE_FRAME_MAX) {
+    if (len > WIRE_FRAME_MAX) {
         hdr.gso_type = VIRTIO_NET_HDR_GSO_TCPV4;
         hdr.gso_size = MSS;
     }
@@ -191,37 +215,85 @@ static void write_header(struct bench_dev *d, uint16_t n, uint32_t len)
     memcpy((void *)(uintptr_t)s->addr, &hdr, sizeof(hdr));
 }
 
-static void use(struct bench_dev *d, uint16_t head, uint32_t len)
+static void use(struct bench_ring *r, uint16_t head, uint32_t len)
 {
-    struct virtq_used_elem *e = &d->used->ring[d->filled & (d->size - 1u)];
+    struct virtq_used_elem *e = &r->used->ring[r->filled & (r->size - 1u)];
 
     atomic_store_explicit(&e->id, head, memory_order_relaxed);
     atomic_store_explicit(&e->len, len, memory_order_relaxed);
-    d->filled++;
+    r->filled++;
 }
 
-bool bench_dev_put(struct bench_dev *d, uint32_t len)
+static bool put(struct bench_dev *d, struct source *from)
 {
-    uint32_t left = len + HDR_BYTES;
-    uint16_t first = d->seen;
-    uint16_t n = entries_for(d, left);
+    struct bench_ring *r = &d->rx;
+    uint32_t len = from->left - HDR_BYTES;
+    uint16_t first = r->seen;
+    uint16_t n = entries_for(r, from->left);
 
     if (n == 0)
         return false;
     for (uint16_t i = 0; i < n; i++) {
-        uint16_t head = head_at(d, (uint16_t)(first + i));
-        uint32_t done = write_chain(d, head, left);
+        uint16_t head = head_at(r, (uint16_t)(first + i));
 
-        use(d, head, done);
-        left -= done;
+        use(r, head, write_chain(r, head, from));
     }
-    write_header(d, d->merges ? n : 1, len + HDR_BYTES);
-    d->seen = (uint16_t)(first + n);
+    write_header(d, d->merges ? n : 1, len);
+    r->seen = (uint16_t)(first + n);
     d->taken_frames++;
     return true;
 }
 
+bool bench_dev_put(struct bench_dev *d, uint32_t len)
+{
+    return put(d, &(struct source){d->copies ? payload : NULL,
+                                   len + HDR_BYTES, HDR_BYTES});
+}
+
+bool bench_dev_put_frame(struct bench_dev *d, const void *frame, uint32_t len)
+{
+    return put(d, &(struct source){frame, len + HDR_BYTES, HDR_BYTES});
+}
+
 void bench_dev_show(struct bench_dev *d)
 {
-    atomic_store_explicit(&d->used->idx, d->filled, memory_order_release);
+    atomic_store_explicit(&d->rx.used->idx, d->rx.filled,
+                          memory_order_release);
+}
+
+/* ---- what the driver sends ---- */
+
+/* Copies a chain behind its virtio header: bytes there are. */
+static uint32_t read_chain(const struct bench_ring *r, uint16_t head,
+                           uint8_t *to, uint32_t max)
+{
+    uint32_t skip = HDR_BYTES, len = 0;
+
+    for (uint16_t i = head;; i = r->desc[i].next) {
+        const struct virtq_desc *s = &r->desc[i];
+        uint32_t off = skip < s->len ? skip : s->len;
+        uint32_t n = s->len - off;
+
+        skip -= off;
+        if (len + n <= max)
+            memcpy(to + len, (const uint8_t *)(uintptr_t)s->addr + off, n);
+        len += n;
+        if (!(s->flags & VIRTQ_DESC_F_NEXT))
+            return len;
+    }
+}
+
+uint32_t bench_dev_take(struct bench_dev *d, void *frame, uint32_t max)
+{
+    struct bench_ring *r = &d->tx;
+    uint16_t head;
+    uint32_t len;
+
+    if (there(r) == 0)
+        return 0;
+    head = head_at(r, r->seen++);
+    len = read_chain(r, head, frame, max);
+    use(r, head, 0);
+    atomic_store_explicit(&r->used->idx, r->filled, memory_order_release);
+    return len;
 }

@@ -48,10 +48,10 @@ def instructions(setting):
     return found
 
 
-def all_instructions(settings):
-    """{name: counters}, two at a time."""
+def in_pairs(work, settings):
+    """{name: work(setting)}, as many at a time as there are processors."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(settings, pool.map(instructions, settings.values())))
+        return dict(zip(settings, pool.map(work, settings.values())))
 
 
 def policies(quick):
@@ -83,7 +83,7 @@ def count_instructions(quick):
     section('hosted: instructions per frame, the device not counted')
     print('command  valgrind --tool=callgrind --toggle-collect=bench_turn '
           'rx_bench [mode=M] [buf=B] [early=E copy=none] len=L frames=N')
-    found = all_instructions(policies(quick))
+    found = in_pairs(instructions, policies(quick))
     rows = []
     for (name, length), c in found.items():
         rows.append((name, length, f'{per_frame(c, "ir"):.0f}',

@@ -10,7 +10,8 @@
 #   iso      what makes an image for GRUB
 #   test     all of these
 #   bench    demo, run-tap, and a profiler
-#   all      test, and what only `make lint` uses
+#   proof    what searches the models of tests/proof
+#   all      test, proof, and what only `make lint` uses
 #
 # By apt-get, with sudo where we are not root. Whatever is there already, from
 # a package or not, is left alone. lwIP comes with every group
@@ -40,6 +41,10 @@ iso      grub-pc-bin      /usr/lib/grub/i386-pc/multiboot2.mod
 iso      xorriso          xorriso
 iso      mtools           mformat
 bench    valgrind         valgrind
+proof    gcc              gcc
+proof    libc6-dev        /usr/include/stdio.h
+proof    python3          python3
+proof    spin             spin
 all      clang-format     clang-format
 all      cppcheck         cppcheck
 '
@@ -51,10 +56,10 @@ die() {
 
 groups_of() {
     case $1 in
-    demo | run-tap | debug | iso) echo "$1" ;;
+    demo | run-tap | debug | iso | proof) echo "$1" ;;
     test) echo demo run-tap debug iso ;;
     bench) echo demo run-tap bench ;;
-    all) echo demo run-tap debug iso all ;;
+    all) echo demo run-tap debug iso proof all ;;
     *) die "no group '$1'; the head of $0 says what there is" ;;
     esac
 }

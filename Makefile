@@ -288,6 +288,7 @@ debug: ## boot stopped at a debugger stub, and start gdb
 
 test: ## everything that is a test
 	@boot/setup.sh test
+	@boot/setup.sh proof || true
 	@$(MAKE) --no-print-directory kernel iso unit-programs
 	@tests/run
 
@@ -305,6 +306,10 @@ bench-seeds: ## measurements of the driver's parts (ONLY=rx; QUICK=1: fewer)
 	@set -e; for part in $(or $(ONLY),$(BENCH_SEEDS)); do \
 		tests/bench/seeds/$$part.py; done
 
+proof: ## the models of the protocol between driver and device
+	@boot/setup.sh proof || true
+	@tests/run proof
+
 lint: ## rules of the sources, formatting, static analysis
 	@tests/lint --all
 
@@ -315,5 +320,5 @@ clean: ## remove what was built; lwIP stays
 	rm -rf $(KOBJ) $(HOBJ) $(BUILD)/unit $(BUILD)/libvireo.a $(BUILD)/iso \
 		$(BUILD)/iso.log $(BUILD)/vireo*
 
-.PHONY: help demo run debug test unit-programs unit system bench-seeds \
+.PHONY: help demo run debug test unit-programs unit system proof bench-seeds \
 	bench-programs lint format clean FORCE

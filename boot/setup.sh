@@ -2,15 +2,16 @@
 #
 # Installs what is missing, and nothing when nothing is.
 #
-#     boot/setup.sh [demo] [run-tap] [debug] [iso] [test] [bench] [all]
+#     boot/setup.sh [demo] [run-tap] [debug] [iso] [proof] [test] [bench] [all]
 #
 #   demo     (default) compiler, emulator, iperf3
 #   run-tap  what `make run NET=tap` needs
 #   debug    a debugger
 #   iso      what makes an image for GRUB
-#   test     all of these, and sockperf
+#   proof    what searches the models of tests/proof
+#   test     demo, run-tap, debug, iso, and what reads captures; sockperf
 #   bench    demo, run-tap, a profiler, and sockperf
-#   all      test, and what only `make lint` uses
+#   all      test, proof, and what only `make lint` uses
 #
 # By apt-get, with sudo where we are not root. Whatever is there already, from
 # a package or not, is left alone. lwIP comes with every group
@@ -42,6 +43,11 @@ iso      xorriso          xorriso
 iso      mtools           mformat
 bench    valgrind         valgrind
 maybe    sockperf         sockperf
+capture  tshark           tshark
+proof    gcc              gcc
+proof    libc6-dev        /usr/include/stdio.h
+proof    python3          python3
+proof    spin             spin
 all      clang-format     clang-format
 all      cppcheck         cppcheck
 '
@@ -53,10 +59,10 @@ die() {
 
 groups_of() {
     case $1 in
-    demo | run-tap | debug | iso) echo "$1" ;;
-    test) echo demo run-tap debug iso maybe ;;
+    demo | run-tap | debug | iso | proof) echo "$1" ;;
+    test) echo demo run-tap debug iso capture maybe ;;
     bench) echo demo run-tap bench maybe ;;
-    all) echo demo run-tap debug iso maybe all ;;
+    all) echo demo run-tap debug iso capture proof maybe all ;;
     *) die "no group '$1'; the head of $0 says what there is" ;;
     esac
 }

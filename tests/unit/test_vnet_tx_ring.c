@@ -234,12 +234,12 @@ TEST(frame_longer_than_the_ring)
     CHECK_EQ(rig_open(NULL), V_OK);
     frame_make_raw(frame, 4000, 1);
     for (unsigned i = 0; i < VNET_TX_SEGS; i++) {
-        seg[i] = (struct vnet_seg){frame + 200 * i, 70};
-        memcpy(copy + 70 * i, frame + 200 * i, 70);
+        seg[i] = (struct vnet_seg){frame + 60 * i, 22};
+        memcpy(copy + 22 * i, frame + 60 * i, 22);
     }
     CHECK_EQ(rig_send_tx(&tx), 1);
     rig_turn();
-    expect_wire(copy, 70 * VNET_TX_SEGS);
+    expect_wire(copy, 22 * VNET_TX_SEGS);
     rig_turn();
     host_fail_alloc_all(true);
     CHECK_EQ(rig_send_tx(&tx), V_FULL);

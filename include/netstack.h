@@ -57,6 +57,20 @@ void netstack_set_gso(bool on);
  */
 bool netstack_step(void);
 
+/*
+ * Commands of the stack, for a console: argv[0] is the command's name, argc
+ * at least 1. Any words may come; what is wrong with them, and what the
+ * command has to say now or later, is logged. Returns at once.
+ */
+struct netstack_command {
+    const char *name;
+    const char *args; /* for a list of commands */
+    const char *help;
+    void (*run)(int argc, char *argv[]);
+};
+extern const struct netstack_command netstack_commands[];
+extern const unsigned netstack_command_count;
+
 /* Prints counters by calling line() for each: the stack's and the servers'. */
 void netstack_stats(void (*line)(const char *name, uint64_t value));
 

@@ -217,7 +217,8 @@ const struct vnet_info *vnet_info(const struct vnet *v);
 unsigned vnet_poll(struct vnet *v, unsigned budget);
 
 /*
- * Sends a frame, visible to the device after vnet_flush.
+ * Sends a frame, visible to the device after vnet_flush. A first segment of
+ * up to 128 bytes is copied, and the caller's again, whatever the result.
  *
  * V_OK    the frame is the driver's until tx_done(cookie)
  * 1       the frame was copied and is done; no tx_done will come

@@ -26,6 +26,9 @@ static void cmd_help(int argc, char *argv[])
     for (unsigned i = 0; i < command_count; i++)
         console_printf("  %-9s %-12s %s\n", command_table[i].name,
                        command_table[i].args, command_table[i].help);
+    for (unsigned i = 0; i < netstack_command_count; i++)
+        console_printf("  %-9s %-12s %s\n", netstack_commands[i].name,
+                       netstack_commands[i].args, netstack_commands[i].help);
 }
 
 static void print_counter(const char *name, uint64_t value)

@@ -15,6 +15,7 @@
 #include "apic.h"
 #include "format.h"
 #include "irq.h"
+#include "netstack.h"
 #include "uart.h"
 
 #define LINE_MAX 128u
@@ -122,6 +123,12 @@ static void run_line(char *text)
     for (unsigned i = 0; i < command_count; i++) {
         if (strcmp(argv[0], command_table[i].name) == 0) {
             command_table[i].run(argc, argv);
+            return;
+        }
+    }
+    for (unsigned i = 0; i < netstack_command_count; i++) {
+        if (strcmp(argv[0], netstack_commands[i].name) == 0) {
+            netstack_commands[i].run(argc, argv);
             return;
         }
     }

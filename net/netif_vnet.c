@@ -29,6 +29,7 @@ enum {
 struct netif_vnet_stats netif_vnet_stats;
 bool netif_vnet_gro = true;
 bool netif_vnet_gso = true;
+uint8_t netif_vnet_static;
 
 /* ---- receive ---------------------------------------------------------- */
 

@@ -43,6 +43,12 @@ extern bool netif_vnet_gro;
 /* Merge sent segments; of all interfaces. */
 extern bool netif_vnet_gso;
 
+/*
+ * The cookie of frames that are sent past lwIP, by vnet_send, from memory
+ * that is always there: nothing is released when the driver is done.
+ */
+extern uint8_t netif_vnet_static;
+
 struct netif_vnet {
     struct netif netif;
     struct vnet *vnet; /* NULL: not in use */

@@ -208,5 +208,6 @@ err_t pbuf_tx(struct vnet *v, struct pbuf *p, bool csum)
 void pbuf_tx_done(void *arg, void *cookie)
 {
     (void)arg;
-    pbuf_free(cookie);
+    if (cookie != &netif_vnet_static)
+        pbuf_free(cookie);
 }

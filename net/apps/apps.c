@@ -8,6 +8,7 @@ extern const struct app discard_app;
 extern const struct app chargen_app;
 extern const struct app iperf3_app;
 extern const struct app sockperf_app;
+extern const struct app pktgen_app; /* net/pktgen.c */
 
 const struct app *const apps[] = {
     &echo_app,
@@ -15,6 +16,7 @@ const struct app *const apps[] = {
     &chargen_app,
     &iperf3_app,
     &sockperf_app,
+    &pktgen_app,
 };
 
 const unsigned app_count = sizeof(apps) / sizeof(apps[0]);

@@ -300,6 +300,10 @@ unit: unit-programs ## the unit tests
 system: kernel iso ## the tests that boot the kernel
 	@tests/run system
 
+test-wire: kernel ## captures checked by tshark, in all combinations
+	@boot/setup.sh run-tap capture
+	@VIREO_WIRE=all tests/run tests/system/test_wire.py
+
 bench-seeds: ## measurements of the driver's parts (ONLY=rx; QUICK=1: fewer)
 	@boot/setup.sh bench
 	@$(MAKE) --no-print-directory kernel bench-programs
@@ -320,5 +324,5 @@ clean: ## remove what was built; lwIP stays
 	rm -rf $(KOBJ) $(HOBJ) $(BUILD)/unit $(BUILD)/libvireo.a $(BUILD)/iso \
 		$(BUILD)/iso.log $(BUILD)/vireo*
 
-.PHONY: help demo run debug test unit-programs unit system proof bench-seeds \
+.PHONY: help demo run debug test test-wire unit-programs unit system proof bench-seeds \
 	bench-programs lint format clean FORCE

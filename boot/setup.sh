@@ -2,14 +2,16 @@
 #
 # Installs what is missing, and nothing when nothing is.
 #
-#     boot/setup.sh [demo] [run-tap] [debug] [iso] [proof] [test] [bench] [all]
+#     boot/setup.sh [demo] [run-tap] [debug] [iso] [capture] [proof] [test]
+#                   [bench] [all]
 #
 #   demo     (default) compiler, emulator, iperf3
 #   run-tap  what `make run NET=tap` needs
 #   debug    a debugger
 #   iso      what makes an image for GRUB
+#   capture  what reads captures
 #   proof    what searches the models of tests/proof
-#   test     demo, run-tap, debug, iso, and what reads captures; sockperf
+#   test     demo, run-tap, debug, iso, capture; sockperf
 #   bench    demo, run-tap, a profiler, and sockperf
 #   all      test, proof, and what only `make lint` uses
 #
@@ -59,7 +61,7 @@ die() {
 
 groups_of() {
     case $1 in
-    demo | run-tap | debug | iso | proof) echo "$1" ;;
+    demo | run-tap | debug | iso | capture | proof) echo "$1" ;;
     test) echo demo run-tap debug iso capture maybe ;;
     bench) echo demo run-tap bench maybe ;;
     all) echo demo run-tap debug iso capture proof maybe all ;;
@@ -100,7 +102,8 @@ install() { # packages
         "what apt-get says goes to $log"
     mkdir -p build
     : >"$log"
-    # iperf3's package would ask whether to start a server.
+    # iperf3's package would ask whether to start a server, and tshark's who
+    # may capture: nobody by it, as the tests only let it read files.
     become+=(env DEBIAN_FRONTEND=noninteractive)
     "${become[@]}" apt-get -q update >>"$log" 2>&1 ||
         echo "setup: the package lists are not all up to date; going on"

@@ -124,9 +124,19 @@ def check_udp(report, most_lost=100):
 
 # ---- echo ------------------------------------------------------------------
 
-def connect(host, port, seconds=10):
-    s = socket.create_connection((host, port), timeout=seconds)
-    s.settimeout(seconds)
+def connect(host, port, seconds=10, mss=None):
+    """A connection; with an MSS of our own, announced to the guest."""
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM)[0]
+    s = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if mss:
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss)
+        s.settimeout(seconds)
+        s.connect(address)
+    except BaseException:
+        s.close()
+        raise
     return s
 
 
@@ -149,12 +159,12 @@ def _send_all(s, data):
         pass  # the receiving side notices
 
 
-def echo_hash(host, port, size=8 * MIB, seconds=30):
+def echo_hash(host, port, size=8 * MIB, seconds=30, mss=None):
     """Random data to the echo server and back: the same must return."""
     data = os.urandom(size)
     digest = hashlib.sha256()
     got = 0
-    with connect(host, port, seconds) as s:
+    with connect(host, port, seconds, mss) as s:
         sender = threading.Thread(target=_send_all, args=(s, data))
         sender.start()
         try:

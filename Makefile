@@ -300,9 +300,9 @@ unit: unit-programs ## the unit tests
 system: kernel iso ## the tests that boot the kernel
 	@tests/run system
 
-test-wire: kernel ## captures checked by tshark, in all combinations
+test-wire: kernel ## captures checked by tshark, bad cables: all combinations
 	@boot/setup.sh run-tap capture
-	@VIREO_WIRE=all tests/run tests/system/test_wire.py
+	@VIREO_WIRE=all tests/run tests/system/test_wire.py tests/system/test_loss.py
 
 bench-seeds: ## measurements of the driver's parts (ONLY=rx; QUICK=1: fewer)
 	@boot/setup.sh bench

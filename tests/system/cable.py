@@ -215,6 +215,9 @@ class Cable:
             tap.ip('link', 'set', name, 'addrgenmode', 'none')
         for name in (tap.NAME, FAR):
             tap.ip('link', 'set', name, 'master', BRIDGE)
+        # Linux answers for its addresses on every interface: the bridge would
+        # for host0's, and lead the guest past the cable.
+        tap.ip('link', 'set', BRIDGE, 'arp', 'off')
         _no_probes()
         self._process = subprocess.Popen(
             [sys.executable, os.path.abspath(__file__)], text=True,
@@ -237,9 +240,10 @@ class Cable:
         """A good cable, which writes down what passes (pcap)."""
         self._say(dict(record=path))
 
-    def worsen(self, seed, **quality):
-        """A bad one; see CLEAN."""
-        self._say(dict(quality=quality, seed=seed))
+    def worsen(self, seed, record=None, **quality):
+        """A bad one; see CLEAN. What it takes, not what it gives, can be
+        written down."""
+        self._say(dict(quality=quality, seed=seed, record=record))
 
     def mend(self):
         """A good one again; what was counted since the last change, by

@@ -194,6 +194,15 @@ def echo_once(host, port, text=b'hello, guest\n', seconds=5):
     assert got == text, f'echo: {got!r} for {text!r}'
 
 
+def udp_socket(host, port, seconds=5):
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_DGRAM)[0]
+    s = socket.socket(family, socket.SOCK_DGRAM)
+    s.settimeout(seconds)
+    s.connect(address)
+    return s
+
+
 def udp_echo(host, port, size=100, tries=5):
     """A datagram and its answer; datagrams may be lost, so a few tries."""
     family = socket.AF_INET6 if ':' in host else socket.AF_INET

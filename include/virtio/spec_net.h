@@ -47,7 +47,11 @@ enum virtio_net_feature {
 };
 
 /* 5.1.2 Virtqueues, without VIRTIO_NET_F_MQ */
-enum virtio_net_queue { VIRTIO_NET_RXQ = 0, VIRTIO_NET_TXQ = 1 };
+enum virtio_net_queue {
+    VIRTIO_NET_RXQ = 0,
+    VIRTIO_NET_TXQ = 1,
+    VIRTIO_NET_CTRLQ = 2,
+};
 
 /* 5.1.4 Device configuration layout: offsets */
 enum virtio_net_config_offset {
@@ -90,5 +94,51 @@ enum virtio_net_hdr_gso {
     VIRTIO_NET_HDR_GSO_UDP_L4 = 5,
     VIRTIO_NET_HDR_GSO_ECN = 0x80,
 };
+
+/*
+ * 5.1.6.5 Control Virtqueue. A command: the header and the data of the
+ * command, which the device reads; then a byte that it writes.
+ */
+struct virtio_net_ctrl_hdr {
+    uint8_t class;
+    uint8_t command;
+};
+static_assert(sizeof(struct virtio_net_ctrl_hdr) == 2, "5.1.6.5");
+
+enum virtio_net_ctrl_ack { VIRTIO_NET_OK = 0, VIRTIO_NET_ERR = 1 };
+
+enum virtio_net_ctrl_class {
+    VIRTIO_NET_CTRL_RX = 0,        /* .1 */
+    VIRTIO_NET_CTRL_MAC = 1,       /* .2 */
+    VIRTIO_NET_CTRL_VLAN = 2,      /* .3 */
+    VIRTIO_NET_CTRL_ANNOUNCE = 3,  /* .4 */
+    VIRTIO_NET_CTRL_MQ = 4,        /* .6 */
+    VIRTIO_NET_CTRL_GUEST_OFFLOADS = 5, /* .8 */
+    VIRTIO_NET_CTRL_NOTF_COAL = 6, /* .9 */
+};
+
+enum { VIRTIO_NET_CTRL_ANNOUNCE_ACK = 0 };
+
+enum virtio_net_ctrl_notf_coal {
+    VIRTIO_NET_CTRL_NOTF_COAL_TX_SET = 0,
+    VIRTIO_NET_CTRL_NOTF_COAL_RX_SET = 1,
+    VIRTIO_NET_CTRL_NOTF_COAL_VQ_SET = 2,
+    VIRTIO_NET_CTRL_NOTF_COAL_VQ_GET = 3,
+};
+
+/* 5.1.6.5.9 Notifications Coalescing; 0 in either: no coalescing */
+struct virtio_net_ctrl_coal {
+    uint32_t max_packets;
+    uint32_t max_usecs;
+};
+static_assert(sizeof(struct virtio_net_ctrl_coal) == 8, "5.1.6.5.9");
+
+/* For VQ_GET the device writes `coal`, in front of the ack. */
+struct virtio_net_ctrl_coal_vq {
+    uint16_t vq_index;
+    uint16_t reserved;
+    struct virtio_net_ctrl_coal coal;
+};
+static_assert(sizeof(struct virtio_net_ctrl_coal_vq) == 12, "5.1.6.5.9");
 
 #endif

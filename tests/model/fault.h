@@ -56,6 +56,14 @@
     X(GENERATION, "the configuration changes at every read")                 \
     X(LINK_FLAPS, "the link goes down or up at a doorbell")                  \
     X(VECTOR_REFUSED, "a vector reads back as none (PCI)")                   \
+    /* netdev_ctrl.c, when a command is there */                             \
+    X(CTRL_SILENT, "a command is never answered")                            \
+    X(CTRL_LATE, "a command waits for model_ctrl_answer")                    \
+    X(CTRL_ERR, "a command is refused: VIRTIO_NET_ERR")                      \
+    X(CTRL_JUNK, "the ack is neither OK nor ERR")                            \
+    X(CTRL_UNTOUCHED, "the command is used, the ack not written")            \
+    X(COAL_STUCK, "OK to a coalescing command, then no interrupts at all")   \
+    X(COAL_IGNORED, "OK to a coalescing command, and nothing changes")       \
     X(GONE, "the device is no longer there: all ones")
 
 enum fault {

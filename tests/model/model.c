@@ -22,12 +22,13 @@ struct model *model_new(uint64_t offered)
     CHECK(m);
     m->offered = offered;
     m->config_len = 24;
-    m->num_queues = 2;
+    m->num_queues = offered & VIRTIO_BIT(VIRTIO_NET_F_CTRL_VQ) ? 3 : 2;
     for (unsigned q = 0; q < MODEL_QUEUES; q++) {
         m->queue_max[q] = 256;
         m->q[q].index = (uint16_t)q;
         m->q[q].faults = &m->faults[q];
-        m->q[q].scribble = true;
+        /* How the driver preset an ack must be seen. */
+        m->q[q].scribble = q != VIRTIO_NET_CTRLQ;
     }
     m->held = calloc(VIRTQ_SIZE_MAX, sizeof(*m->held));
     CHECK(m->held);

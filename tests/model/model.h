@@ -28,7 +28,7 @@
 #include "virtio/spec_net.h"
 #include "vring_dev.h"
 
-#define MODEL_QUEUES 3u /* rx, tx, and one that a driver leaves alone */
+#define MODEL_QUEUES 3u /* rx, tx, control */
 #define MODEL_CONFIG_BYTES 64u
 
 /* What a good device of the kind that QEMU has on a tap offers. */
@@ -43,6 +43,11 @@
      VIRTIO_BIT(VIRTIO_NET_F_HOST_TSO4) |                                    \
      VIRTIO_BIT(VIRTIO_NET_F_HOST_TSO6) |                                    \
      VIRTIO_BIT(VIRTIO_NET_F_HOST_ECN))
+
+/* A control queue with coalescing commands, to be added to the others. */
+#define MODEL_FEATURES_COAL                                                  \
+    (VIRTIO_BIT(VIRTIO_NET_F_CTRL_VQ) | VIRTIO_BIT(VIRTIO_NET_F_NOTF_COAL) | \
+     VIRTIO_BIT(VIRTIO_NET_F_VQ_NOTF_COAL))
 
 /* As little as a modern device can offer. */
 #define MODEL_FEATURES_MIN VIRTIO_BIT(VIRTIO_F_VERSION_1)
@@ -59,6 +64,14 @@ struct model_frame {
 
 enum model_order { MODEL_IN_ORDER, MODEL_REVERSED, MODEL_RANDOM };
 
+/* Interrupts of a queue, coalesced (netdev_coal.c). */
+struct model_coal {
+    struct virtio_net_ctrl_coal set; /* what holds for this queue */
+    uint32_t packets;                /* since the last decision */
+    uint64_t since_ns;               /* when the first of them came */
+    bool stuck;                      /* FAULT_COAL_STUCK */
+};
+
 struct model_counters {
     uint64_t doorbells[MODEL_QUEUES];
     uint64_t doorbells_empty[MODEL_QUEUES];    /* nothing new was there */
@@ -73,6 +86,11 @@ struct model_counters {
     uint64_t tx_wire;     /* frames on the wire, after segmentation */
     uint64_t resets;
     uint64_t config_reads;
+    uint64_t commands;         /* seen on the control queue */
+    uint64_t commands_ok;      /* answered so */
+    uint64_t coal_timer;       /* interrupts decided on by time */
+    uint64_t coal_count;       /* by the number of packets */
+    uint64_t announce_acks;
 };
 
 struct model {
@@ -112,6 +130,10 @@ struct model {
     struct vring_dev q[MODEL_QUEUES];
     uint16_t *held;      /* heads of transmit chains not finished */
     unsigned nheld;
+    struct model_coal coal[2];           /* receive, transmit */
+    struct virtio_net_ctrl_coal coal_all[2]; /* the global values */
+    struct vring_chain *ctrl_late;       /* a command not answered yet */
+    struct virtio_net_ctrl_hdr ctrl_last; /* the newest command */
     struct model_frame *wire_first; /* sent */
     struct model_frame **wire_last;
 
@@ -171,6 +193,19 @@ void model_fault_none(struct model *m); /* disarms all */
 void model_needs_reset(struct model *m);
 
 /*
+ * Interrupts that are being held back: when the next one is due on the clock
+ * of plat_now_ns (UINT64_MAX: none is), and sending those that are.
+ */
+uint64_t model_coal_next_ns(const struct model *m);
+void model_coal_run(struct model *m);
+
+/* Answers what FAULT_CTRL_LATE kept back. False: there is nothing. */
+bool model_ctrl_answer(struct model *m);
+
+/* The device wants its address announced (5.1.6.5.4). */
+void model_announce(struct model *m);
+
+/*
  * The driver is about to sleep: every doorbell that is due must have rung.
  */
 void model_check_idle(struct model *m);
@@ -184,6 +219,8 @@ void netdev_set_status(struct model *m, uint8_t status);
 uint16_t netdev_queue_max(struct model *m, uint16_t q);
 bool netdev_queue_enable(struct model *m, uint16_t q, uint16_t size,
                          uint64_t desc, uint64_t driver, uint64_t device);
+/* 2.6.1: needs RING_RESET. The queue may be enabled again afterwards. */
+void netdev_queue_reset(struct model *m, uint16_t q);
 void netdev_notify(struct model *m, uint16_t q);
 uint8_t netdev_config(struct model *m, unsigned off);
 uint8_t netdev_generation(struct model *m);
@@ -208,13 +245,24 @@ void netdev_raise(struct model *m, uint16_t q);
 void netdev_stop(struct model *m);
 /* Is the device running, and able to reach memory? */
 bool netdev_live(struct model *m);
-/* Publishes and interrupts as the driver wishes. */
-void netdev_signal(struct model *m, uint16_t q);
+/* Publishes, `packets` since the last time, and interrupts as the driver
+ * wishes. */
+void netdev_signal(struct model *m, uint16_t q, uint32_t packets);
 /* Rules about accepted features (netdev_rules.c). */
 void netdev_check_features(const struct model *m);
 void netdev_check_config_read(const struct model *m, unsigned off);
 void netdev_check_rx_buffer(const struct model *m,
                             const struct vring_chain *c);
+/* netdev_ctrl.c: executes commands. */
+unsigned netdev_ctrl_run(struct model *m);
+/* netdev_coal.c: `packets` more were published: is an interrupt for them due
+ * now, rather than later? */
+bool netdev_coal_due(struct model *m, uint16_t q, uint32_t packets);
+void netdev_coal_reset(struct model *m);
+void netdev_coal_queue_reset(struct model *m, uint16_t q);
+/* Executes a command of the class; false: VIRTIO_NET_ERR. */
+bool netdev_coal_command(struct model *m, uint8_t command,
+                         const struct vring_chain *c);
 /* netdev_tx.c: takes what was sent. */
 unsigned netdev_tx_run(struct model *m);
 

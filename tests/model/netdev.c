@@ -14,6 +14,8 @@ void netdev_stop(struct model *m)
     for (unsigned q = 0; q < MODEL_QUEUES; q++)
         vring_disable(&m->q[q]);
     m->nheld = 0;
+    m->ctrl_late = NULL;
+    netdev_coal_reset(m);
 }
 
 void netdev_raise(struct model *m, uint16_t q)
@@ -170,7 +172,8 @@ bool netdev_queue_enable(struct model *m, uint16_t q, uint16_t size,
         return false;
     if (!(m->status & VIRTIO_S_FEATURES_OK))
         lint("INIT-02", "queue %u enabled without FEATURES_OK", q);
-    if (m->status & VIRTIO_S_DRIVER_OK)
+    if ((m->status & VIRTIO_S_DRIVER_OK) &&
+        !model_has(m, VIRTIO_F_RING_RESET))
         lint("INIT-01", "queue %u enabled after DRIVER_OK", q);
     if (vr->enabled) {
         lint("PCI-08", "queue %u enabled twice", q);
@@ -181,12 +184,27 @@ bool netdev_queue_enable(struct model *m, uint16_t q, uint16_t size,
              m->queue_max[q]);
         return false;
     }
+    if (q == VIRTIO_NET_CTRLQ && !model_has(m, VIRTIO_NET_F_CTRL_VQ))
+        lint("NET-CTL-QUEUE", "control queue enabled without CTRL_VQ");
     vr->event_idx = model_has(m, VIRTIO_F_EVENT_IDX);
     vr->indirect = model_has(m, VIRTIO_F_INDIRECT_DESC);
     vring_enable(vr, size, desc, driver, device);
     if (vr->enabled)
         vring_want_doorbell(vr, !m->no_doorbells);
     return true;
+}
+
+void netdev_queue_reset(struct model *m, uint16_t q)
+{
+    netdev_check_ready(m, "queue reset");
+    if (!model_has(m, VIRTIO_F_RING_RESET))
+        lint("QRST-04", "queue %u reset without RING_RESET", q);
+    if (q == VIRTIO_NET_CTRLQ)
+        m->ctrl_late = NULL;
+    if (q == VIRTIO_NET_TXQ)
+        m->nheld = 0;
+    vring_disable(&m->q[q]);
+    netdev_coal_queue_reset(m, q);
 }
 
 uint8_t netdev_config(struct model *m, unsigned off)
@@ -215,10 +233,10 @@ bool netdev_live(struct model *m)
            (!m->can_dma || m->can_dma(m));
 }
 
-void netdev_signal(struct model *m, uint16_t q)
+void netdev_signal(struct model *m, uint16_t q, uint32_t packets)
 {
     vring_publish(&m->q[q]);
-    if (vring_wants_interrupt(&m->q[q]))
+    if (netdev_coal_due(m, q, packets) && vring_wants_interrupt(&m->q[q]))
         netdev_raise(m, q);
     if (fault_hit(&m->faults[q], FAULT_IRQ_STORM)) {
         for (int i = 0; i < 10; i++) {
@@ -251,6 +269,8 @@ static unsigned run(struct model *m, uint16_t q)
         vring_see(vr);
         if (q == VIRTIO_NET_TXQ)
             done += netdev_tx_run(m);
+        else if (q == VIRTIO_NET_CTRLQ)
+            done += netdev_ctrl_run(m);
         else
             for (unsigned i = 0; i < vr->queued; i++)
                 netdev_check_rx_buffer(m, vr->owned[vr->queue[i]]);

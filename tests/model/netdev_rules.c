@@ -34,7 +34,9 @@ static const struct dependency dependencies[] = {
 /* Bits that this model can do something with when they are accepted. */
 #define KNOWN                                                                \
     (RESERVED(INDIRECT_DESC) | RESERVED(EVENT_IDX) | RESERVED(VERSION_1) |   \
-     RESERVED(ACCESS_PLATFORM) | RESERVED(ORDER_PLATFORM) | NET(CSUM) |      \
+     RESERVED(ACCESS_PLATFORM) | RESERVED(ORDER_PLATFORM) |                  \
+     RESERVED(RING_RESET) | NET(CTRL_VQ) | NET(NOTF_COAL) |                  \
+     NET(VQ_NOTF_COAL) | NET(GUEST_ANNOUNCE) | NET(CSUM) |                   \
      NET(GUEST_CSUM) | NET(MTU) | NET(MAC) | NET(GUEST_TSO4) |               \
      NET(GUEST_TSO6) | NET(GUEST_ECN) | NET(HOST_TSO4) | NET(HOST_TSO6) |    \
      NET(HOST_ECN) | NET(MRG_RXBUF) | NET(STATUS) | NET(GUEST_HDRLEN) |      \

@@ -165,6 +165,6 @@ bool model_rx(struct model *m, const void *frame, uint32_t len,
     fill(m, &g, bytes, (uint32_t)(HDR + len));
     free(bytes);
     m->n.rx_frames++;
-    netdev_signal(m, VIRTIO_NET_RXQ);
+    netdev_signal(m, VIRTIO_NET_RXQ, 1);
     return true;
 }

@@ -250,7 +250,7 @@ unsigned model_tx_release(struct model *m, unsigned n)
         done++;
     }
     if (done)
-        netdev_signal(m, VIRTIO_NET_TXQ);
+        netdev_signal(m, VIRTIO_NET_TXQ, done);
     return done;
 }
 

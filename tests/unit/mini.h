@@ -35,7 +35,7 @@ struct mini_ring {
 struct mini {
     struct model *m;
     struct virtio_dev *dev;
-    struct mini_ring q[2];
+    struct mini_ring q[3];
     uint8_t *page[16]; /* buffers, 4096 bytes each */
     unsigned irqs;
 };
@@ -96,6 +96,7 @@ static inline void mini_prepare(struct mini *d, struct model *m)
         d->page[i] = plat_dma_alloc(4096, 4096);
     mini_ring_init(d, 0);
     mini_ring_init(d, 1);
+    mini_ring_init(d, 2);
 }
 
 static inline void mini_start(struct mini *d, struct model *m, uint64_t accept)
@@ -104,6 +105,7 @@ static inline void mini_start(struct mini *d, struct model *m, uint64_t accept)
     mini_negotiate(d, accept);
     CHECK(mini_enable(d, 0));
     CHECK(mini_enable(d, 1));
+    CHECK(!(accept & VIRTIO_BIT(VIRTIO_NET_F_CTRL_VQ)) || mini_enable(d, 2));
     netdev_set_status(m, NETDEV_ORDER);
 }
 
@@ -113,7 +115,7 @@ static inline void mini_stop(struct mini *d)
     netdev_status(d->m);
     for (unsigned i = 0; i < 16; i++)
         plat_dma_free(d->page[i], 4096);
-    for (unsigned q = 0; q < 2; q++) {
+    for (unsigned q = 0; q < 3; q++) {
         plat_dma_free(d->q[q].desc, 4096);
         plat_dma_free(d->q[q].avail, 4096);
         plat_dma_free(d->q[q].used, 4096);

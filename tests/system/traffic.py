@@ -203,6 +203,17 @@ def udp_socket(host, port, seconds=5):
     return s
 
 
+def udp_exchange(s, data):
+    """A datagram and its answer, where none is lost."""
+    s.send(data)
+    try:
+        got = s.recv(65536)
+    except socket.timeout:
+        raise AssertionError(f'no answer to {len(data)} bytes by UDP') \
+            from None
+    assert got == data, f'other bytes came back: {len(data)} by UDP'
+
+
 def udp_echo(host, port, size=100, tries=5):
     """A datagram and its answer; datagrams may be lost, so a few tries."""
     family = socket.AF_INET6 if ':' in host else socket.AF_INET
@@ -282,6 +293,14 @@ def at_once(count, work):
 
 
 # ---- the guest's state -----------------------------------------------------
+
+def need_settings(g):
+    """Skips when this kernel did not take what its command line says: the
+    test would then be of something else than its name."""
+    found = re.search(r'unknown setting .*', g.console.text)
+    if found:
+        raise Skip('this kernel: ' + found.group())
+
 
 def card_name(g):
     """The network card, as set_link calls it."""

@@ -159,12 +159,21 @@ void frame_finish_csum(uint8_t *f, uint32_t len, unsigned start,
     put16(f + start + offset, sum ? sum : 0xffff);
 }
 
+/* What TCP has besides: the number, flags of the first and the last piece. */
+static void fix_tcp(uint8_t *tcp, unsigned n, unsigned size, bool last)
+{
+    put32(tcp + 4, get32(tcp + 4) + n * size);
+    if (n > 0)
+        tcp[13] &= 0x7f; /* CWR on the first only */
+    if (!last)
+        tcp[13] &= 0xf6; /* FIN and PSH on the last only */
+}
+
 /* Lengths, identification and checksums of piece n. */
 static void fix_piece(uint8_t *out, const struct frame_info *i, unsigned n,
                       unsigned size, uint32_t len, bool last)
 {
     uint8_t *ip = out + i->l3;
-    uint8_t *tcp = out + i->l4;
     struct frame_info piece = *i;
 
     piece.end = len;
@@ -177,13 +186,12 @@ static void fix_piece(uint8_t *out, const struct frame_info *i, unsigned n,
     } else {
         put16(ip + 4, len - i->l4);
     }
-    put32(tcp + 4, get32(tcp + 4) + n * size);
-    if (n > 0)
-        tcp[13] &= 0x7f; /* CWR on the first only */
-    if (!last)
-        tcp[13] &= 0xf6; /* FIN and PSH on the last only */
-    put16(tcp + 16, frame_fold(frame_pseudo(out, &piece, len - i->l4)));
-    frame_finish_csum(out, len, i->l4, 16);
+    if (i->l4_proto == FRAME_TCP)
+        fix_tcp(out + i->l4, n, size, last);
+    else
+        put16(out + i->l4 + 4, len - i->l4);
+    put16(out + i->csum, frame_fold(frame_pseudo(out, &piece, len - i->l4)));
+    frame_finish_csum(out, len, i->l4, i->csum - i->l4);
 }
 
 uint32_t frame_cut(const uint8_t *f, uint32_t len, const struct frame_info *i,

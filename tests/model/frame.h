@@ -42,8 +42,8 @@ void frame_finish_csum(uint8_t *frame, uint32_t len, unsigned start,
                        unsigned offset);
 
 /*
- * Piece n of a TCP frame cut into `size` bytes of payload each, as segmenting
- * hardware does it. Returns its length, 0 behind the last one. Checksums are
+ * Piece n of a TCP or UDP frame cut into `size` bytes of payload each, as
+ * segmenting hardware does it. Returns its length, 0 behind the last one. Checksums are
  * complete.
  */
 uint32_t frame_cut(const uint8_t *frame, uint32_t len,

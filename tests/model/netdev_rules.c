@@ -40,7 +40,7 @@ static const struct dependency dependencies[] = {
      NET(GUEST_CSUM) | NET(MTU) | NET(MAC) | NET(GUEST_TSO4) |               \
      NET(GUEST_TSO6) | NET(GUEST_ECN) | NET(HOST_TSO4) | NET(HOST_TSO6) |    \
      NET(HOST_ECN) | NET(MRG_RXBUF) | NET(STATUS) | NET(GUEST_HDRLEN) |      \
-     NET(SPEED_DUPLEX))
+     NET(SPEED_DUPLEX) | NET(HOST_USO))
 
 void netdev_check_features(const struct model *m)
 {

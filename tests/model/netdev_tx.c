@@ -61,6 +61,8 @@ static bool gso_allowed(const struct model *m, uint8_t type)
         return model_has(m, VIRTIO_NET_F_HOST_TSO4);
     case VIRTIO_NET_HDR_GSO_TCPV6:
         return model_has(m, VIRTIO_NET_F_HOST_TSO6);
+    case VIRTIO_NET_HDR_GSO_UDP_L4:
+        return model_has(m, VIRTIO_NET_F_HOST_USO);
     default:
         return false;
     }
@@ -135,10 +137,11 @@ static void check_gso(const struct model *m, const struct model_frame *f,
 {
     const struct virtio_net_hdr *h = &f->hdr;
     uint8_t type = h->gso_type & (uint8_t)~ECN;
-    bool cwr = f->data[i->l4 + 13] & 0x80;
+    bool udp = type == VIRTIO_NET_HDR_GSO_UDP_L4;
+    bool cwr = !udp && f->data[i->l4 + 13] & 0x80;
 
-    if (i->l4_proto != FRAME_TCP ||
-        i->ipv4 != (type == VIRTIO_NET_HDR_GSO_TCPV4))
+    if (i->l4_proto != (udp ? FRAME_UDP : FRAME_TCP) ||
+        (!udp && i->ipv4 != (type == VIRTIO_NET_HDR_GSO_TCPV4)))
         lint("NET-TX-03", "gso_type 0x%02x does not fit the frame",
              h->gso_type);
     if (h->hdr_len < i->payload)
@@ -189,7 +192,7 @@ static void transmit(struct model *m, struct model_frame *f)
             lint("NET-TX-05", "offload for a frame that is not IP");
     }
     if (f->hdr.gso_type && f->hdr.gso_size && known &&
-        i.l4_proto == FRAME_TCP) {
+        (i.l4_proto == FRAME_TCP || i.l4_proto == FRAME_UDP)) {
         cut(m, f, &i);
         return;
     }

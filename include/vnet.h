@@ -233,6 +233,7 @@ int vnet_send(struct vnet *v, const struct vnet_tx *tx);
 
 /* Takes effect at once, for what is in flight as well. */
 void vnet_set_tx_policy(struct vnet *v, const struct vnet_tx_policy *policy);
+const struct vnet_tx_policy *vnet_tx_policy(const struct vnet *v);
 
 /* Publishes what was queued on either ring and rings at most one doorbell
  * for each. Once per turn of the loop. */
@@ -300,10 +301,16 @@ bool vnet_irq_pending(const struct vnet *v);
     X(tx_csum, "of them, checksum left to the device")                       \
     X(tx_gso_frames, "of them, to be cut up by the device")                  \
     X(tx_done, "frames finished by the device")                              \
+    X(tx_joined, "of them, copied because of too many pieces")               \
     X(tx_full, "sends refused: ring full")                                   \
+    X(tx_limited, "sends refused: bytes enough in the ring")                 \
     X(tx_invalid, "sends refused: not a frame that can be sent")             \
     X(tx_down, "sends refused: device down")                                 \
     X(tx_notify, "transmit doorbells")                                       \
+    X(tx_arms, "times a completion interrupt was asked for")                 \
+    X(tx_limit_changes, "changes of the limit to bytes in the ring")         \
+    X(tx_timed, "frames whose time in flight was taken, one in 64")          \
+    X(tx_timed_ns, "the sum of those times, nanoseconds")                    \
     X(tx_watchdog, "transmit ring stood still and was notified again")       \
     X(irq_rx, "receive interrupts")                                          \
     X(irq_tx, "transmit interrupts")                                         \
@@ -320,7 +327,10 @@ bool vnet_irq_pending(const struct vnet *v);
     X(now_rx_frame_avg, "average length of recent frames")                   \
     X(now_rx_buf_size, "bytes of the next receive buffer")                   \
     X(now_rx_memory, "bytes of memory for receive buffers")                  \
-    X(now_rx_memory_free, "of them, in blocks without a buffer")
+    X(now_rx_memory_free, "of them, in blocks without a buffer")             \
+    X(now_tx_in_flight, "frames that the device has")                        \
+    X(now_tx_bytes, "bytes in them")                                         \
+    X(now_tx_limit, "bytes above which a sender waits; 0: none")
 
 struct vnet_stats {
 #define X(name, meaning) uint64_t name;

@@ -17,6 +17,7 @@
      VIRTIO_BIT(VIRTIO_NET_F_GUEST_ECN) |                                    \
      VIRTIO_BIT(VIRTIO_NET_F_HOST_TSO4) |                                    \
      VIRTIO_BIT(VIRTIO_NET_F_HOST_TSO6) |                                    \
+     VIRTIO_BIT(VIRTIO_NET_F_HOST_USO) |                                     \
      VIRTIO_BIT(VIRTIO_NET_F_MRG_RXBUF) |                                    \
      VIRTIO_BIT(VIRTIO_NET_F_STATUS))
 
@@ -32,6 +33,7 @@ static const struct {
      VIRTIO_NET_F_GUEST_TSO6},
     {VIRTIO_NET_F_HOST_TSO4, VIRTIO_NET_F_CSUM, NEVER},
     {VIRTIO_NET_F_HOST_TSO6, VIRTIO_NET_F_CSUM, NEVER},
+    {VIRTIO_NET_F_HOST_USO, VIRTIO_NET_F_CSUM, NEVER},
 };
 
 static bool has(uint64_t set, uint8_t bit)

@@ -12,7 +12,6 @@
 
 #define REFILL_RETRY_MS 10u  /* after memory ran out */
 #define POLL_EVERY_MS 1u     /* a device without interrupts */
-#define RECLAIM_WITHIN_MS 10u /* sent frames, when nothing else happens */
 #define STATUS_EVERY_MS 100u /* a device without interrupts */
 
 static void set_bit(struct vnet *v, unsigned bit, unsigned counter)
@@ -63,7 +62,7 @@ static void disarm(struct vnet *v)
 {
     v->armed = false;
     virtq_disarm(&v->rx.vq);
-    virtq_disarm(&v->tx.vq);
+    tx_disarm(v);
 }
 
 /* Without interrupts nobody tells us about the link or a failed device. */
@@ -102,6 +101,7 @@ unsigned vnet_poll(struct vnet *v, unsigned budget)
         if (v->info.polled)
             poll_status(v);
         tx_reclaim(v);
+        tx_readings(v);
         if (v->client)
             frames = rx_poll(v, budget);
         rxbuf_refill(v);
@@ -142,18 +142,7 @@ static void ask_timers(const struct vnet *v)
         plat_wakeup_at(now + REFILL_RETRY_MS * NS_PER_MS);
     if (v->rx.part.need)
         plat_wakeup_at(now + REFILL_RETRY_MS * NS_PER_MS);
-    if (virtq_in_flight(&v->tx.vq))
-        plat_wakeup_at(now + RECLAIM_WITHIN_MS * NS_PER_MS);
-}
-
-/* A sender waits for room: wake up when most of the ring is done. */
-static bool arm_tx(struct vnet *v)
-{
-    uint16_t in_flight = virtq_in_flight(&v->tx.vq);
-
-    if (!v->tx.wanted || in_flight == 0)
-        return false;
-    return virtq_arm(&v->tx.vq, (uint16_t)(in_flight * 3u / 4));
+    tx_ask_timer(v, now);
 }
 
 bool vnet_arm(struct vnet *v)
@@ -167,7 +156,7 @@ bool vnet_arm(struct vnet *v)
     v->stats.arms++;
     v->armed = true;
     again = virtq_arm(&v->rx.vq, 0);
-    again = arm_tx(v) || again;
+    again = tx_arm(v) || again;
     /* Buffers came back since the last poll, and the ring could use them. */
     again = again || rxbuf_refillable(v);
     if (again)

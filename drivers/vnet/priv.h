@@ -13,6 +13,7 @@
 #include "virtio/device.h"
 #include "virtio/spec_net.h"
 #include "vnet.h"
+#include "vnet/bql.h"
 #include "vnet/rxfrag.h"
 #include "vnet/rxsize.h"
 
@@ -126,7 +127,12 @@ struct txslot {
     uint64_t head_dma;
     uint8_t *joined; /* copy of a frame of too many segments, or NULL */
     uint32_t joined_len;
+    uint32_t bytes;   /* of the frame */
+    uint64_t sent_ns; /* of a frame that is timed; 0: it is not */
 };
+
+/* One frame in so many is timed. */
+#define TX_TIMED 64u
 
 struct vnet_txq {
     _Alignas(CACHE_LINE) struct virtq vq;
@@ -134,8 +140,13 @@ struct vnet_txq {
     struct txslot *slots; /* one a descriptor */
     uint8_t *heads;
     uint16_t slots_len;
+    uint16_t keep;        /* descriptors that only small frames may take */
+    uint16_t owed;        /* frames in flight whose sender is to be told */
     bool wanted;          /* a send was refused since the last reclaim */
+    bool armed;           /* the completion interrupt is on */
+    bool limited;         /* bql is in force */
     uint64_t still_ns;    /* since when nothing was finished; 0: not known */
+    struct bql bql;
 };
 
 /* ---- the device ---------------------------------------------------------- */
@@ -277,6 +288,14 @@ int tx_init(struct vnet *v);
 void tx_free(struct vnet_txq *tx);
 void tx_reclaim(struct vnet *v);
 void tx_take_back(struct vnet *v); /* drains a stopped ring */
+
+/* txarm.c */
+void tx_limit_restart(struct vnet *v); /* the policy or the device is new */
+void tx_limit_adapt(struct vnet *v);   /* frames were finished */
+bool tx_arm(struct vnet *v);           /* true: look again */
+void tx_disarm(struct vnet *v);
+void tx_ask_timer(const struct vnet *v, uint64_t now);
+void tx_readings(struct vnet *v);
 
 /* start.c: notes that the device must be rebuilt, and why. */
 void vnet_break(struct vnet *v, const char *why);

@@ -82,6 +82,7 @@ static int negotiate(struct vnet *v)
     v->info.rx_csum = virtio_has(dev, VIRTIO_NET_F_GUEST_CSUM);
     v->info.tx_tso4 = virtio_has(dev, VIRTIO_NET_F_HOST_TSO4);
     v->info.tx_tso6 = virtio_has(dev, VIRTIO_NET_F_HOST_TSO6);
+    v->info.tx_uso = virtio_has(dev, VIRTIO_NET_F_HOST_USO);
     read_mac(v);
     return V_OK;
 }

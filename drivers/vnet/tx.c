@@ -15,6 +15,11 @@
 #define HDR_BYTES ((uint32_t)sizeof(struct virtio_net_hdr))
 #define GSO_FRAME_MAX (65535u + VNET_ETH_HLEN + VLAN_HLEN)
 
+/* Descriptors kept for small frames (acknowledgements, ARP), which need not
+ * wait for bulk: this part of the ring, and no more than the other. */
+#define KEEP_SHARE 16u
+#define KEEP_MOST 8u
+
 /* Nothing finished for this long, with frames outstanding: notify again, in
  * case the doorbell was lost. */
 #define STILL_MS 1000u
@@ -27,6 +32,9 @@ int tx_init(struct vnet *v)
     tx->slots = plat_dma_alloc(n * sizeof(struct txslot), CACHE_LINE);
     tx->heads = plat_dma_alloc((size_t)n * TX_SLOT_BYTES, CACHE_LINE);
     tx->slots_len = n;
+    tx->keep = (uint16_t)(n / KEEP_SHARE < KEEP_MOST ? n / KEEP_SHARE
+                                                     : KEEP_MOST);
+    tx_limit_restart(v);
     if (!tx->slots || !tx->heads)
         return V_NOMEM; /* one of them is freed with the queue */
     for (unsigned i = 0; i < n; i++) {
@@ -49,19 +57,29 @@ void tx_free(struct vnet_txq *tx)
     memset(tx, 0, sizeof(*tx));
 }
 
+static void time_taken(struct vnet *v, struct txslot *s)
+{
+    v->stats.tx_timed++;
+    v->stats.tx_timed_ns += plat_now_ns() - s->sent_ns;
+    s->sent_ns = 0;
+}
+
 /* Gives the slot back; tells the sender, if he is still waiting. */
 static void slot_done(struct vnet *v, struct txslot *s)
 {
     void *cookie = s->cookie;
 
+    bql_done(&v->tx.bql, s->bytes);
     if (s->joined)
         plat_dma_free(s->joined, s->joined_len);
     s->joined = NULL;
     s->cookie = NULL;
     s->next = v->tx.free;
     v->tx.free = s;
-    if (cookie)
+    if (cookie) {
+        v->tx.owed--;
         v->client->tx_done(v->client_arg, cookie);
+    }
 }
 
 static void watch(struct vnet *v, bool moved)
@@ -83,7 +101,8 @@ static void watch(struct vnet *v, bool moved)
     }
 }
 
-void tx_reclaim(struct vnet *v)
+/* Finishes what the device has done; true if there was any. */
+static bool finish(struct vnet *v)
 {
     struct vnet_txq *tx = &v->tx;
     struct txslot *s;
@@ -93,10 +112,20 @@ void tx_reclaim(struct vnet *v)
     /* The length means nothing here (2.7.8.2: nothing was writable). */
     while ((s = virtq_get(&tx->vq, &unused)) != NULL) {
         v->stats.tx_done++;
-        tx->wanted = false;
+        if (s->sent_ns)
+            time_taken(v, s);
         slot_done(v, s);
     }
-    watch(v, v->stats.tx_done != before);
+    if (v->stats.tx_done == before)
+        return false;
+    tx->wanted = false;
+    tx_limit_adapt(v);
+    return true;
+}
+
+void tx_reclaim(struct vnet *v)
+{
+    watch(v, finish(v));
 }
 
 void tx_take_back(struct vnet *v)
@@ -127,6 +156,8 @@ static bool gso_allowed(const struct vnet *v, const struct vnet_tx *tx,
                    (tx->gso_type == VIRTIO_NET_HDR_GSO_TCPV6 &&
                     v->info.tx_tso6);
 
+    offered = offered || (tx->gso_type == VIRTIO_NET_HDR_GSO_UDP_L4 &&
+                          v->info.tx_uso);
     return offered && tx->csum && tx->gso_size > 0 &&
            tx->hdr_len > tx->csum_start && tx->hdr_len < len;
 }
@@ -241,65 +272,109 @@ static void count(struct vnet_stats *s, const struct vnet_tx *tx, uint32_t len,
     s->tx_gso_frames += tx->gso_type != 0;
 }
 
-/* Fills the slot and puts it into the ring. V_OK, 1 (copied), V_FULL. */
-static int submit(struct vnet *v, struct txslot *s, const struct vnet_tx *tx,
-                  uint32_t len)
+/* The frame is in the ring; how much, for whom, since when. */
+static void account(struct vnet *v, struct txslot *s, const struct vnet_tx *tx,
+                    uint32_t len, bool copied)
+{
+    struct vnet_txq *q = &v->tx;
+
+    q->free = s->next;
+    s->cookie = copied ? NULL : tx->cookie;
+    q->owed = (uint16_t)(q->owed + !copied);
+    s->bytes = len;
+    bql_queue(&q->bql, len);
+    v->stats.tx_copied += copied;
+    if (v->stats.tx_frames % TX_TIMED == 0)
+        s->sent_ns = plat_now_ns();
+}
+
+static bool small(uint32_t len)
+{
+    return len <= TX_COPY_MAX;
+}
+
+/* Fills seg[] and returns how many. The joined copy is for frames that even
+ * an empty ring has no room for. 0: no memory for it. */
+static unsigned put(const struct vnet_txq *q, struct txslot *s,
+                    const struct vnet_tx *tx, uint32_t len,
+                    struct virtq_seg *seg)
+{
+    unsigned n;
+
+    write_header(s->head, tx);
+    if (small(len))
+        return put_small(s, tx, len, seg);
+    n = put_segments(s, tx, seg);
+    if (n + q->keep > virtq_size(&q->vq))
+        n = put_joined(s, tx, len, seg);
+    return n;
+}
+
+/* Puts the frame into the ring. V_OK, 1 (copied), V_FULL, V_DOWN. */
+static int submit(struct vnet *v, const struct vnet_tx *tx, uint32_t len)
 {
     struct virtq_seg seg[VNET_TX_SEGS + 1];
-    bool copied = len <= TX_COPY_MAX;
+    struct vnet_txq *q = &v->tx;
+    struct txslot *s = q->free;
+    unsigned keep = small(len) ? 0 : q->keep;
     unsigned n;
     int err;
 
-    write_header(s->head, tx);
-    if (copied)
-        n = put_small(s, tx, len, seg);
-    else
-        n = put_segments(s, tx, seg);
-    if (n > virtq_size(&v->tx.vq)) {
-        n = put_joined(s, tx, len, seg);
-        copied = true;
-    }
-    if (n == 0)
+    /* Most of the time this tells without filling in anything. */
+    if (virtq_room(&q->vq) <= keep)
         return V_FULL;
-    err = virtq_add(&v->tx.vq, seg, n, 0, s);
-    if (err)
-        return err;
-    s->cookie = copied ? NULL : tx->cookie;
+    n = put(q, s, tx, len, seg);
+    if (n == 0 || n + keep > virtq_room(&q->vq))
+        err = V_FULL;
+    else
+        err = virtq_add(&q->vq, seg, n, 0, s);
+    if (err) {
+        if (s->joined)
+            plat_dma_free(s->joined, s->joined_len);
+        s->joined = NULL;
+        return err == V_FULL ? V_FULL : V_DOWN;
+    }
+    v->stats.tx_joined += s->joined != NULL;
     count(&v->stats, tx, len, n);
-    v->stats.tx_copied += copied;
-    return copied ? 1 : V_OK;
+    account(v, s, tx, len, small(len) || s->joined);
+    return !s->cookie;
 }
 
-/* Nothing was taken; the slot stays free. */
-static int refuse(struct vnet_txq *tx, struct txslot *s, uint64_t *counter,
-                  int err)
+static bool over_limit(const struct vnet *v, uint32_t len)
+{
+    return v->tx.limited && !small(len) && bql_full(&v->tx.bql);
+}
+
+static int try_send(struct vnet *v, const struct vnet_tx *tx, uint32_t len)
+{
+    return over_limit(v, len) ? V_FULL : submit(v, tx, len);
+}
+
+static int refuse(uint64_t *counter, int err)
 {
     ++*counter;
-    if (s && s->joined) {
-        plat_dma_free(s->joined, s->joined_len);
-        s->joined = NULL;
-    }
-    tx->wanted = tx->wanted || err == V_FULL;
     return err;
 }
 
 int vnet_send(struct vnet *v, const struct vnet_tx *tx)
 {
-    struct txslot *s = v->tx.free;
+    struct vnet_stats *stats = &v->stats;
     uint32_t len = frame_len(tx);
     int err;
 
     if (!v->running || !v->client)
-        return refuse(&v->tx, NULL, &v->stats.tx_down, V_DOWN);
+        return refuse(&stats->tx_down, V_DOWN);
     if (len == 0 || !sendable(v, tx, len))
-        return refuse(&v->tx, NULL, &v->stats.tx_invalid, V_INVAL);
-    if (!s)
-        return refuse(&v->tx, NULL, &v->stats.tx_full, V_FULL);
-    err = submit(v, s, tx, len);
-    if (err == V_FULL)
-        return refuse(&v->tx, s, &v->stats.tx_full, err);
-    if (err < 0)
-        return refuse(&v->tx, s, &v->stats.tx_down, V_DOWN);
-    v->tx.free = s->next;
-    return err;
+        return refuse(&stats->tx_invalid, V_INVAL);
+    err = try_send(v, tx, len);
+    /* What is done may not have been looked at for a while. */
+    if (err == V_FULL && finish(v))
+        err = try_send(v, tx, len);
+    if (err >= 0)
+        return err;
+    if (err != V_FULL)
+        return refuse(&stats->tx_down, err);
+    v->tx.wanted = true;
+    return refuse(over_limit(v, len) ? &stats->tx_limited : &stats->tx_full,
+                  err);
 }

@@ -43,8 +43,8 @@ void frame_finish_csum(uint8_t *frame, uint32_t len, unsigned start,
 
 /*
  * Piece n of a TCP or UDP frame cut into `size` bytes of payload each, as
- * segmenting hardware does it. Returns its length, 0 behind the last one. Checksums are
- * complete.
+ * segmenting hardware does it. Returns its length, 0 behind the last one.
+ * Checksums are complete.
  */
 uint32_t frame_cut(const uint8_t *frame, uint32_t len,
                    const struct frame_info *i, unsigned size, unsigned n,
